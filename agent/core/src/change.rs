@@ -1,0 +1,87 @@
+//! Changes: what a source found when it compared a table with the cursor of its last read.
+
+use crate::version::{Commit, CommitClass, Millis};
+
+/// One difference between a table and the cursor, oldest first in a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A commit that was not there, with the ordinal that the format gives it.
+    Committed {
+        /// Whether it brought data: Advance or Rewrite.
+        class: CommitClass,
+        /// Its place inside the history.
+        ordinal: i64,
+        /// What the format wrote.
+        commit: Commit,
+    },
+    /// Commits `first..=last` (ordinals) expired before they were seen. What they did is unknown, so
+    /// the next commit counts as new data whatever it is.
+    Gap {
+        /// First missing ordinal.
+        first: i64,
+        /// Last missing ordinal.
+        last: i64,
+    },
+    /// Commits below `earliest` (an ordinal) can no longer be read.
+    Expired {
+        /// Smallest ordinal that can still be read.
+        earliest: i64,
+    },
+    /// The table's history is not the one that the cursor knew: the asset is held.
+    Broken(HistoryBreak),
+    /// A history that was held is the known one again.
+    Mended,
+}
+
+/// How a table left its known history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HistoryBreak {
+    /// Rolled back, fast-forwarded, or the same id with other content.
+    Rewound {
+        /// Native id of the head that was known.
+        known: i64,
+        /// Native id of the head that was found; `None` when no snapshot is left.
+        found: Option<i64>,
+    },
+    /// Another table under the same name.
+    Recreated,
+    /// The table is gone from its catalog.
+    Absent,
+}
+
+impl HistoryBreak {
+    /// Stable code: `REWOUND`, `RECREATED` or `ABSENT`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Rewound { .. } => "REWOUND",
+            Self::Recreated => "RECREATED",
+            Self::Absent => "ABSENT",
+        }
+    }
+}
+
+/// Why and since when an asset's history is on hold. Nothing is released from it meanwhile, since
+/// positions of two histories can't be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// What was found.
+    pub cause: HistoryBreak,
+    /// When it was found.
+    pub since: Millis,
+}
+
+impl Hold {
+    /// What was found, in one sentence.
+    pub fn sentence(&self) -> String {
+        match &self.cause {
+            HistoryBreak::Rewound { known, found } => {
+                let found = found.map_or("no snapshot".to_owned(), |id| format!("snapshot {id}"));
+                format!("the table left its known history: snapshot {known} was its head, now {found} is")
+            }
+            HistoryBreak::Recreated => {
+                "another table stands under this name: it was dropped and created again".to_owned()
+            }
+            HistoryBreak::Absent => "the table is gone from its catalog".to_owned(),
+        }
+    }
+}

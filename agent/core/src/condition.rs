@@ -1,0 +1,251 @@
+//! Conditions, groups and dependencies: what somebody waits for.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::AssetKey;
+
+/// Most groups of one dependency.
+pub const MAX_GROUPS: usize = 64;
+/// Most conditions of one group.
+pub const MAX_CONDITIONS: usize = 64;
+/// Longest name of a group or alias, in characters.
+pub const MAX_NAME_CHARS: usize = 64;
+
+/// From where on a version counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Since {
+    /// The state as it is.
+    #[default]
+    Exists,
+    /// Newer than the head when the wait began.
+    Registered,
+}
+
+/// A condition as somebody wrote it. The JSON form is the one of the declared conditions, and what
+/// equals what it was left out is not written, so that a digest of it outlives new fields.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConditionSpec {
+    /// Key of the asset.
+    pub asset_key: String,
+    /// Name to hand its version on under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    /// Says that a data version must exist; implied in any case.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub snapshot_required: bool,
+    /// Native id that must have been reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_snapshot_id: Option<i64>,
+    /// From where on a version counts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub since: Since,
+}
+
+/// A group as somebody wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GroupSpec {
+    /// Its name; empty for a default one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its conditions.
+    pub conditions: Vec<ConditionSpec>,
+}
+
+/// A condition that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The asset.
+    pub asset: AssetKey,
+    /// Name that its version is handed on under: the alias, else the table's.
+    pub name: String,
+    /// Native id that must have been reached.
+    pub min_snapshot_id: Option<i64>,
+    /// From where on a version counts.
+    pub since: Since,
+}
+
+/// Conditions that must hold together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// At least one.
+    pub conditions: Vec<Condition>,
+}
+
+/// Groups of which one must hold. Checked: every name is unique, no group has an asset twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    groups: Vec<Group>,
+    specs: Vec<GroupSpec>,
+}
+
+/// One thing that is wrong in a dependency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Where, such as `groups[0].conditions[1].asset_key`.
+    pub field: String,
+    /// What is wrong and what is expected.
+    pub description: String,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Dependency {
+    /// Checks what somebody wrote; all that is wrong is answered at once.
+    pub fn check(
+        specs: Vec<GroupSpec>,
+        default_catalog: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<Violation>> {
+        let mut checker = Checker::default();
+        let single = specs.len() == 1;
+        if specs.is_empty() {
+            checker.report("groups", "at least one group is needed");
+        }
+        if specs.len() > MAX_GROUPS {
+            checker.report("groups", &format!("at most {MAX_GROUPS} groups are allowed"));
+        }
+        let mut names = BTreeSet::new();
+        let mut groups = Vec::new();
+        let mut canonical = Vec::new();
+        for (index, spec) in specs.into_iter().enumerate().take(MAX_GROUPS) {
+            let field = format!("groups[{index}]");
+            let name = match spec.name.as_str() {
+                "" if single => "default".to_owned(),
+                "" => format!("group-{}", index + 1),
+                name => name.to_owned(),
+            };
+            checker.check_name(&format!("{field}.name"), &name);
+            if !names.insert(name.clone()) {
+                let text = format!("the name `{name}` is used twice");
+                checker.report(&format!("{field}.name"), &text);
+            }
+            let conditions = checker.check_group(&field, &spec.conditions, &default_catalog);
+            canonical.push(GroupSpec {
+                name: name.clone(),
+                conditions: conditions.iter().map(Condition::to_spec).collect(),
+            });
+            groups.push(Group { name, conditions });
+        }
+        if checker.violations.is_empty() {
+            Ok(Self { groups, specs: canonical })
+        } else {
+            Err(checker.violations)
+        }
+    }
+
+    /// Its groups; the first that holds gives the pins.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// All conditions of all groups.
+    pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.groups.iter().flat_map(|group| &group.conditions)
+    }
+
+    /// The assets that it looks at, each once.
+    pub fn assets(&self) -> BTreeSet<AssetKey> {
+        self.conditions().map(|condition| condition.asset.clone()).collect()
+    }
+
+    /// The checked groups in canonical form: equal texts mean equal dependencies.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.specs).unwrap_or_default()
+    }
+}
+
+impl Condition {
+    fn to_spec(&self) -> ConditionSpec {
+        ConditionSpec {
+            asset_key: self.asset.to_string(),
+            alias: (self.name != self.asset.table()).then(|| self.name.clone()),
+            snapshot_required: false,
+            min_snapshot_id: self.min_snapshot_id,
+            since: self.since,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Checker {
+    violations: Vec<Violation>,
+}
+
+impl Checker {
+    fn report(&mut self, field: &str, description: &str) {
+        self.violations.push(Violation { field: field.to_owned(), description: description.to_owned() });
+    }
+
+    fn check_name(&mut self, field: &str, name: &str) {
+        if name.chars().count() > MAX_NAME_CHARS {
+            self.report(field, &format!("at most {MAX_NAME_CHARS} characters are allowed"));
+        }
+        if name.chars().any(char::is_control) {
+            self.report(field, "control characters are not allowed");
+        }
+    }
+
+    fn check_group(
+        &mut self,
+        field: &str,
+        specs: &[ConditionSpec],
+        default_catalog: &impl Fn(&str) -> Option<String>,
+    ) -> Vec<Condition> {
+        if specs.is_empty() {
+            let field = format!("{field}.conditions");
+            self.report(&field, "at least one condition is needed");
+        }
+        if specs.len() > MAX_CONDITIONS {
+            let text = format!("at most {MAX_CONDITIONS} conditions are allowed");
+            self.report(&format!("{field}.conditions"), &text);
+        }
+        let mut assets = BTreeSet::new();
+        let mut names = BTreeSet::new();
+        let mut conditions = Vec::new();
+        for (index, spec) in specs.iter().enumerate().take(MAX_CONDITIONS) {
+            let field = format!("{field}.conditions[{index}]");
+            if let Some(alias) = &spec.alias {
+                self.check_name(&format!("{field}.alias"), alias);
+            }
+            if spec.min_snapshot_id.is_some_and(|id| id < 0) {
+                let text = format!(
+                    "must be between 0 and {}, is {}",
+                    i64::MAX,
+                    spec.min_snapshot_id.unwrap_or_default()
+                );
+                self.report(&format!("{field}.min_snapshot_id"), &text);
+            }
+            let asset = match AssetKey::parse(&spec.asset_key, default_catalog) {
+                Ok(asset) => asset,
+                Err(error) => {
+                    self.report(&format!("{field}.asset_key"), &format!("`{}`: {error}", spec.asset_key));
+                    continue;
+                }
+            };
+            let alias = spec.alias.clone().filter(|alias| !alias.is_empty());
+            let name = alias.unwrap_or_else(|| asset.table());
+            if !assets.insert(asset.clone()) {
+                let text = format!("{asset} stands twice in this group");
+                self.report(&format!("{field}.asset_key"), &text);
+            } else if !names.insert(name.clone()) {
+                let text = format!("the name `{name}` is used twice in this group; set an alias");
+                self.report(&format!("{field}.alias"), &text);
+            }
+            conditions.push(Condition {
+                asset,
+                name,
+                min_snapshot_id: spec.min_snapshot_id,
+                since: spec.since,
+            });
+        }
+        conditions
+    }
+}

@@ -1,0 +1,127 @@
+//! What the hub knows of the assets that waits look at: the newest committed state of each.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use asset_core::{asset::Knowledge, key::AssetKey};
+use asset_store::Loaded;
+
+use crate::{interest::Interest, loader::LoaderPort};
+
+/// Number of a wait inside the hub.
+pub type WaitNumber = u64;
+
+/// The views. An asset has one exactly while some wait looks at it.
+pub struct Views {
+    views: HashMap<AssetKey, View>,
+    interest: Arc<Interest>,
+    loader: LoaderPort,
+    /// Keys for the next load; one load runs at a time.
+    to_load: BTreeSet<AssetKey>,
+    loading: bool,
+}
+
+struct View {
+    /// `None` until it is loaded.
+    state: Option<Loaded>,
+    waits: HashSet<WaitNumber>,
+}
+
+impl Views {
+    pub fn new(interest: Arc<Interest>, loader: LoaderPort) -> Self {
+        Self { views: HashMap::new(), interest, loader, to_load: BTreeSet::new(), loading: false }
+    }
+
+    /// From now on the wait looks at the asset.
+    pub fn attach(&mut self, key: &AssetKey, wait: WaitNumber) {
+        let interest = &self.interest;
+        let to_load = &mut self.to_load;
+        let view = self.views.entry(key.clone()).or_insert_with(|| {
+            interest.want(key);
+            to_load.insert(key.clone());
+            View { state: None, waits: HashSet::new() }
+        });
+        view.waits.insert(wait);
+        self.load();
+    }
+
+    /// The wait looks at the asset no more.
+    pub fn detach(&mut self, key: &AssetKey, wait: WaitNumber) {
+        let Some(view) = self.views.get_mut(key) else {
+            return;
+        };
+        view.waits.remove(&wait);
+        if view.waits.is_empty() {
+            self.views.remove(key);
+            self.interest.release(key);
+        }
+    }
+
+    /// The waits that look at an asset.
+    pub fn waits(&self, key: &AssetKey) -> Vec<WaitNumber> {
+        self.views.get(key).map_or_else(Vec::new, |view| view.waits.iter().copied().collect())
+    }
+
+    /// Whether every one of the assets is loaded.
+    pub fn all_loaded(&self, keys: &[AssetKey]) -> bool {
+        keys.iter().all(|key| self.state(key).is_some())
+    }
+
+    /// Lock version of an asset; `None` where there is no such asset.
+    pub fn lock_version(&self, key: &AssetKey) -> Option<i64> {
+        match self.knowledge(key) {
+            Knowledge::Known(asset) => Some(asset.lock_version),
+            _ => None,
+        }
+    }
+
+    /// What is known of an asset.
+    pub fn knowledge(&self, key: &AssetKey) -> Knowledge<'_> {
+        self.state(key).map_or(Knowledge::Unknown, Loaded::knowledge)
+    }
+
+    fn state(&self, key: &AssetKey) -> Option<&Loaded> {
+        self.views.get(key)?.state.as_ref()
+    }
+
+    /// Takes what was read or committed, unless something newer is known. Answers whether anything
+    /// is to be evaluated again.
+    pub fn learn(&mut self, key: &AssetKey, loaded: Loaded) -> bool {
+        let Some(view) = self.views.get_mut(key) else {
+            return false;
+        };
+        let newer = match &view.state {
+            None => true,
+            Some(known) => age(&loaded) > age(known),
+        };
+        if newer {
+            view.state = Some(loaded);
+        }
+        newer
+    }
+
+    /// A load was answered: the next one can go.
+    pub fn loaded(&mut self) {
+        self.loading = false;
+        self.load();
+    }
+
+    fn load(&mut self) {
+        if self.loading || self.to_load.is_empty() {
+            return;
+        }
+        self.loading = true;
+        self.loader.load(std::mem::take(&mut self.to_load));
+    }
+}
+
+/// Orders what can be known of one asset: a table that was read is never forgotten again.
+fn age(loaded: &Loaded) -> (u8, i64) {
+    match loaded {
+        Loaded::Unknown => (0, 0),
+        Loaded::Absent => (1, 0),
+        Loaded::Known(asset) => (2, asset.revision),
+    }
+}

@@ -1,0 +1,358 @@
+//! The waits of the hub: evaluated when an asset of theirs moves, told what changed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use asset_core::{
+    asset::Knowledge,
+    baseline::Baselines,
+    condition::Dependency,
+    evaluate::{Evaluation, Pin, Releasing, evaluate},
+    key::AssetKey,
+};
+use asset_store::{Decision, StoredWait, WaitStatus};
+use tracing::{info, warn};
+
+use super::{
+    NewWait, Standing, VerdictSlot, WaitUpdate,
+    views::{Views, WaitNumber},
+    wait::{Kind, Phase, Wait},
+};
+use crate::{
+    clock::Clock,
+    decide::{DeciderPort, Written},
+    observer::Observer,
+};
+
+/// All open waits.
+pub struct Waits {
+    releasing: Releasing,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    waits: HashMap<WaitNumber, Wait>,
+    /// Stored waits by their id.
+    stored: HashMap<Arc<str>, WaitNumber>,
+    next_number: WaitNumber,
+    /// Decisions for the next group, one a wait; a group is under way while `deciding`.
+    decisions: BTreeMap<WaitNumber, Decision>,
+    decider: DeciderPort,
+    deciding: bool,
+}
+
+impl Waits {
+    pub fn new(
+        releasing: Releasing,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        decider: DeciderPort,
+    ) -> Self {
+        Self {
+            releasing,
+            clock,
+            observer,
+            waits: HashMap::new(),
+            stored: HashMap::new(),
+            next_number: 0,
+            decisions: BTreeMap::new(),
+            decider,
+            deciding: false,
+        }
+    }
+
+    /// How many readers wait.
+    pub fn streams(&self) -> usize {
+        self.waits.values().map(|wait| wait.slots.len()).sum()
+    }
+
+    /// Adds a wait, or a reader to one that is here.
+    pub fn add(&mut self, new: NewWait, slot: Option<VerdictSlot>, views: &mut Views, revision: i64) {
+        let (dependency, baselines, kind) = match new {
+            NewWait::Anonymous { dependency, baselines } => (dependency, baselines, Kind::Anonymous),
+            NewWait::Stored(wait) => {
+                if let Some(&number) = self.stored.get(wait.wait_id.as_str()) {
+                    self.join(number, *wait, slot, views, revision);
+                    return;
+                }
+                let StoredWait { wait_id, workflow_code, dependency, baselines, lock_version, .. } = *wait;
+                let wait_id: Arc<str> = wait_id.into();
+                self.stored.insert(wait_id.clone(), self.next_number);
+                let kind = Kind::Stored { wait_id, lock_version, workflow_code, phase: Phase::Open };
+                (dependency, Some(baselines), kind)
+            }
+        };
+        let number = self.next_number;
+        self.next_number += 1;
+        let unread = slot.is_none();
+        let assets: Vec<AssetKey> = dependency.assets().into_iter().collect();
+        let wait = Wait {
+            dependency,
+            assets: assets.clone(),
+            baselines,
+            kind,
+            slots: slot.into_iter().collect(),
+            // A wait without a reader was open when an agent left: it may have a mark.
+            marked: unread,
+            last: None,
+            blocked: Vec::new(),
+        };
+        self.waits.insert(number, wait);
+        for key in &assets {
+            views.attach(key, number);
+        }
+        self.evaluate(number, views, revision);
+    }
+
+    /// A reader comes to a stored wait that is here; what it was told last is told again at once.
+    fn join(
+        &mut self,
+        number: WaitNumber,
+        stored: StoredWait,
+        slot: Option<VerdictSlot>,
+        views: &mut Views,
+        revision: i64,
+    ) {
+        let Some(wait) = self.waits.get_mut(&number) else {
+            return;
+        };
+        if let Kind::Stored { lock_version, .. } = &mut wait.kind {
+            *lock_version = (*lock_version).max(stored.lock_version);
+        }
+        if let Some(slot) = slot {
+            if let Some(last) = &wait.last {
+                slot.send_replace(Some(last.clone()));
+            }
+            wait.slots.push(slot);
+        }
+        self.evaluate(number, views, revision);
+    }
+
+    /// An asset that the wait looks at moved: its mark is to be taken away.
+    pub fn asset_moved(&mut self, number: WaitNumber, views: &mut Views, revision: i64) {
+        if let Some(wait) = self.waits.get_mut(&number) {
+            wait.marked = true;
+        }
+        self.evaluate(number, views, revision);
+    }
+
+    /// Evaluates stored waits by id; answers how many there were.
+    pub fn take_up(&mut self, ids: &[String], views: &mut Views, revision: i64) -> usize {
+        let numbers: Vec<WaitNumber> =
+            ids.iter().filter_map(|id| self.stored.get(id.as_str()).copied()).collect();
+        for number in &numbers {
+            self.asset_moved(*number, views, revision);
+        }
+        numbers.len()
+    }
+
+    /// Evaluates a wait once all that it looks at is loaded, and says or stores what changed.
+    pub fn evaluate(&mut self, number: WaitNumber, views: &mut Views, revision: i64) {
+        let Some(wait) = self.waits.get_mut(&number) else {
+            return;
+        };
+        if !views.all_loaded(&wait.assets) {
+            return;
+        }
+        let dependency = &wait.dependency;
+        let baselines =
+            wait.baselines.get_or_insert_with(|| Baselines::begin(dependency, |key| views.knowledge(key)));
+        let evaluation = evaluate(dependency, baselines, self.releasing, |key| views.knowledge(key));
+        let revision =
+            rests_on(dependency, views).max(revision).max(wait.last.as_ref().map_or(0, |last| last.revision));
+        let pins = evaluation.pins();
+        let now = self.clock.now();
+        match (&mut wait.kind, pins) {
+            (Kind::Anonymous, Some(pins)) => {
+                let update = wait.update(revision, now, evaluation, Standing::Ready(pins.into()));
+                self.finish(number, update, views);
+            }
+            // The answer to the decision under way comes first; it may be stale and evaluated again.
+            (Kind::Stored { phase: Phase::Deciding, .. }, _) => {}
+            (Kind::Stored { wait_id, lock_version, phase, .. }, pins) => {
+                let ready = pins.is_some();
+                if ready || wait.marked {
+                    let locks = wait.assets.iter().map(|key| (key.clone(), views.lock_version(key)));
+                    let decision = Decision {
+                        wait_id: wait_id.to_string(),
+                        wait_lock: *lock_version,
+                        asset_locks: locks.collect(),
+                        ready: pins,
+                        revision,
+                        at: now,
+                    };
+                    wait.marked = false;
+                    self.decisions.insert(number, decision);
+                }
+                if ready {
+                    *phase = Phase::Deciding;
+                } else {
+                    self.tell_blocked(number, revision, now, evaluation);
+                }
+                self.decide();
+            }
+            (Kind::Anonymous, None) => self.tell_blocked(number, revision, now, evaluation),
+        }
+    }
+
+    /// Sends a verdict that changed.
+    fn tell_blocked(&mut self, number: WaitNumber, revision: i64, now: i64, evaluation: Evaluation) {
+        let Some(wait) = self.waits.get_mut(&number) else {
+            return;
+        };
+        if wait.last.as_ref().is_some_and(|last| *last.evaluation == evaluation) {
+            return;
+        }
+        let update = Arc::new(wait.update(revision, now, evaluation, Standing::Blocked));
+        for slot in &wait.slots {
+            slot.send_replace(Some(update.clone()));
+        }
+        wait.last = Some(update);
+        wait.recount(&*self.observer);
+    }
+
+    fn decide(&mut self) {
+        if self.deciding || self.decisions.is_empty() {
+            return;
+        }
+        self.deciding = true;
+        let group = std::mem::take(&mut self.decisions);
+        self.decider.decide(group.into_values().collect());
+    }
+
+    /// Takes the answers to a group of decisions.
+    pub fn take_decided(&mut self, outcomes: Vec<(Decision, Written)>, views: &mut Views, revision: i64) {
+        self.deciding = false;
+        for (decision, written) in outcomes {
+            let Some(&number) = self.stored.get(decision.wait_id.as_str()) else {
+                continue;
+            };
+            match (written, decision.ready) {
+                (Written::Yes, None) => {}
+                (Written::Yes, Some(pins)) => {
+                    self.release(number, pins, decision.revision, decision.at, views);
+                }
+                (Written::Stale(Some(stored)), _) => match stored.status {
+                    WaitStatus::Ready { pins, revision, at } => {
+                        self.release(number, pins, revision, at, views);
+                    }
+                    WaitStatus::Open => {
+                        self.reopen(number, stored.lock_version);
+                        self.evaluate(number, views, revision);
+                    }
+                },
+                (Written::Stale(None), _) => {
+                    warn!(waitId = %decision.wait_id, "the wait is gone from the store; its streams end");
+                    self.remove(number, views);
+                }
+            }
+        }
+        self.decide();
+    }
+
+    fn reopen(&mut self, number: WaitNumber, lock: i64) {
+        if let Some(Wait { kind: Kind::Stored { lock_version, phase, .. }, .. }) = self.waits.get_mut(&number)
+        {
+            *lock_version = lock;
+            *phase = Phase::Open;
+        }
+    }
+
+    /// A stored wait is READY on disk: say so.
+    fn release(&mut self, number: WaitNumber, pins: Vec<Pin>, revision: i64, at: i64, views: &mut Views) {
+        let Some(wait) = self.waits.get(&number) else {
+            return;
+        };
+        let baselines = wait.baselines.clone().unwrap_or_default();
+        let evaluation = evaluate(&wait.dependency, &baselines, self.releasing, |key| views.knowledge(key));
+        // What is known may have moved on since; the pins are those that were stored.
+        let evaluation = if evaluation.pins().as_ref() == Some(&pins) {
+            evaluation
+        } else {
+            Evaluation { groups: Vec::new() }
+        };
+        let revision = revision.max(wait.last.as_ref().map_or(0, |last| last.revision));
+        let update = wait.update(revision, at, evaluation, Standing::Ready(pins.into()));
+        self.finish(number, update, views);
+    }
+
+    /// Tells every reader the last verdict and lets the wait go.
+    fn finish(&mut self, number: WaitNumber, update: WaitUpdate, views: &mut Views) {
+        let Some(wait) = self.waits.get(&number) else {
+            return;
+        };
+        let workflow_code = wait.workflow_code();
+        if let (Standing::Ready(pins), Some(group)) = (&update.standing, ready_group(&update)) {
+            for condition in wait.dependency.conditions() {
+                if pins.iter().any(|pin| pin.asset == condition.asset.as_str()) {
+                    self.observer.ready(&condition.asset, workflow_code, group);
+                }
+            }
+        }
+        if let Standing::Ready(pins) = &update.standing {
+            for pin in pins.iter() {
+                info!(
+                    status = "READY",
+                    assetKey = pin.asset,
+                    snapshotId = pin.snapshot_id,
+                    watermark = pin.watermark,
+                    workflowDefinitionCode = (workflow_code != 0).then_some(workflow_code),
+                    waitId = update.wait_id.as_deref(),
+                    revision = update.revision,
+                    readers = wait.slots.len(),
+                    "wait released"
+                );
+            }
+        }
+        let update = Arc::new(update);
+        for slot in &wait.slots {
+            slot.send_replace(Some(update.clone()));
+        }
+        self.remove(number, views);
+    }
+
+    fn remove(&mut self, number: WaitNumber, views: &mut Views) {
+        self.decisions.remove(&number);
+        let Some(mut wait) = self.waits.remove(&number) else {
+            return;
+        };
+        wait.count(&*self.observer, Vec::new());
+        if let Kind::Stored { wait_id, .. } = &wait.kind {
+            self.stored.remove(wait_id);
+        }
+        for key in &wait.assets {
+            views.detach(key, number);
+        }
+    }
+
+    /// Lets readers go that left. An anonymous wait goes with its reader, a stored one stays.
+    pub fn tidy(&mut self, views: &mut Views) {
+        let mut gone = Vec::new();
+        for (number, wait) in &mut self.waits {
+            wait.slots.retain(|slot| !slot.is_closed());
+            if wait.slots.is_empty() && matches!(wait.kind, Kind::Anonymous) {
+                gone.push(*number);
+            }
+        }
+        for number in gone {
+            self.remove(number, views);
+        }
+    }
+}
+
+/// Greatest revision of the states that a dependency looks at.
+fn rests_on(dependency: &Dependency, views: &Views) -> i64 {
+    dependency
+        .conditions()
+        .map(|condition| match views.knowledge(&condition.asset) {
+            Knowledge::Known(asset) => asset.revision,
+            _ => 0,
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+fn ready_group(update: &WaitUpdate) -> Option<&str> {
+    let group = update.evaluation.groups.iter().find(|g| g.pins().is_some())?;
+    Some(&group.name)
+}

@@ -1,0 +1,78 @@
+//! Who wants which table read often: the hub writes it, the poller reads it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard},
+};
+
+use asset_core::key::AssetKey;
+use globset::GlobSet;
+use tokio::sync::Notify;
+
+/// A board with the tables that somebody depends on or watches. No lock is held across an await.
+#[derive(Default)]
+pub struct Interest {
+    board: Mutex<Board>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Board {
+    wanted: HashSet<AssetKey>,
+    watched: HashMap<u64, GlobSet>,
+    /// Tables to poll now, each once however often it is asked for.
+    urgent: HashSet<AssetKey>,
+}
+
+impl Interest {
+    /// From now on somebody depends on the table.
+    pub fn want(&self, key: &AssetKey) {
+        let mut board = self.board();
+        if board.wanted.insert(key.clone()) {
+            board.urgent.insert(key.clone());
+            self.news.notify_one();
+        }
+    }
+
+    /// Nobody depends on the table any more.
+    pub fn release(&self, key: &AssetKey) {
+        self.board().wanted.remove(key);
+    }
+
+    /// From now on a watcher looks at what matches.
+    pub fn watch(&self, id: u64, globs: GlobSet) {
+        self.board().watched.insert(id, globs);
+        self.news.notify_one();
+    }
+
+    /// A watcher left.
+    pub fn unwatch(&self, id: u64) {
+        self.board().watched.remove(&id);
+    }
+
+    /// Asks for one poll now.
+    pub fn hurry(&self, key: &AssetKey) {
+        self.board().urgent.insert(key.clone());
+        self.news.notify_one();
+    }
+
+    /// Whether somebody depends on the table or watches it.
+    pub fn has(&self, key: &AssetKey) -> bool {
+        let board = self.board();
+        board.wanted.contains(key) || board.watched.values().any(|globs| globs.is_match(key.as_str()))
+    }
+
+    /// Takes the tables to poll now.
+    pub fn take_urgent(&self) -> HashSet<AssetKey> {
+        std::mem::take(&mut self.board().urgent)
+    }
+
+    /// Waits until something was added.
+    pub async fn changed(&self) {
+        self.news.notified().await;
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}

@@ -1,0 +1,213 @@
+//! The difference between a cursor and what a read saw. Pure.
+
+use asset_core::{
+    change::{Change, HistoryBreak},
+    version::{Commit, CommitClass},
+};
+
+use super::cursor::{Cursor, Head, Held, Identity, Known};
+use crate::{Poll, Suspicion};
+
+/// Most commits of the first read of a table: older ones are history that nobody waits for.
+pub const FIRST_READ: usize = 1000;
+
+/// What a read saw of a table before it opened new commits.
+#[derive(Debug)]
+pub struct Sight {
+    /// Listed snapshots, ascending.
+    pub ids: Vec<i64>,
+    /// Fingerprint that the snapshot with the known head's id has now.
+    pub at_head: Option<String>,
+    /// The schema files; `None` when the known head stands and tells all.
+    pub schemas: Option<Schemas>,
+}
+
+impl Sight {
+    /// Whether there is a table at all: one has a schema file, or a snapshot.
+    pub fn exists(&self) -> bool {
+        let schema = self.schemas.as_ref().is_some_and(|s| s.identity.is_some());
+        schema || !self.ids.is_empty()
+    }
+}
+
+/// What the schema files say.
+#[derive(Debug)]
+pub struct Schemas {
+    /// Which table it is now; `None` when there is no schema file.
+    pub identity: Option<Identity>,
+    /// Whether that is certainly another table than the known one.
+    pub other: bool,
+}
+
+/// Snapshots to open: the next ones of a history.
+#[derive(Debug, PartialEq)]
+pub struct Wanted {
+    /// Id that they follow; `None` on the first read, which follows nothing.
+    pub after: Option<i64>,
+    /// Ascending.
+    pub ids: Vec<i64>,
+    /// There are more than the batch holds.
+    pub more: bool,
+}
+
+/// What to do about a sight.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// No table, and none was known.
+    Absent,
+    /// The known history is not there any more.
+    Broken(Suspicion),
+    /// The known history goes on, or one begins: open what is wanted and answer.
+    Follow,
+}
+
+/// A commit that was opened.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// What it is.
+    pub commit: Commit,
+    /// Whether it brought data.
+    pub class: CommitClass,
+}
+
+/// The next snapshots, if the history goes on. A first read takes the newest and is never cut, since
+/// its newest commit becomes the baseline.
+pub fn wanted(cursor: Option<&Cursor>, listed: &[i64], batch_size: usize) -> Wanted {
+    let Some(cursor) = cursor else {
+        let start = listed.len().saturating_sub(FIRST_READ);
+        return Wanted { after: None, ids: listed[start..].to_vec(), more: false };
+    };
+    // Of a table that was empty or absent every commit is news, from the first id on.
+    let head = cursor.table().and_then(|known| known.head.as_ref());
+    let after = head.map_or(0, |head| head.id);
+    let new = &listed[listed.partition_point(|id| *id <= after)..];
+    Wanted {
+        after: Some(after),
+        ids: new[..new.len().min(batch_size)].to_vec(),
+        more: new.len() > batch_size,
+    }
+}
+
+impl Wanted {
+    /// Ranges that are missing among the wanted ids.
+    pub fn gaps(&self) -> impl Iterator<Item = (i64, i64)> {
+        let mut last = self.after;
+        self.ids.iter().filter_map(move |&id| {
+            let before = last.replace(id)?;
+            (id > before + 1).then_some((before + 1, id - 1))
+        })
+    }
+}
+
+/// Whether the known history goes on.
+pub fn judge(cursor: Option<&Cursor>, sight: &Sight) -> Verdict {
+    let identity = sight.schemas.as_ref().and_then(|s| s.identity.as_ref());
+    let cause = match cursor.and_then(Cursor::table) {
+        None if sight.exists() => return Verdict::Follow,
+        None => return Verdict::Absent,
+        Some(known) => broken(known, sight),
+    };
+    match cause {
+        None => Verdict::Follow,
+        Some(cause) => Verdict::Broken(Suspicion {
+            cause,
+            at_head: sight.at_head.clone(),
+            identity: identity.map(|identity| identity.digest.clone()),
+            newest: sight.ids.last().copied(),
+        }),
+    }
+}
+
+fn broken(known: &Known, sight: &Sight) -> Option<HistoryBreak> {
+    let Some(head) = &known.head else {
+        // Where no commit was known, no commit can be missed: any table continues an empty one.
+        return (!sight.exists()).then_some(HistoryBreak::Absent);
+    };
+    if sight.at_head.as_ref() == Some(&head.fingerprint) {
+        return None;
+    }
+    if !sight.exists() {
+        return Some(HistoryBreak::Absent);
+    }
+    if sight.schemas.as_ref().is_some_and(|schemas| schemas.other) {
+        return Some(HistoryBreak::Recreated);
+    }
+    // Expiry takes the smallest ids, so it explains a head that is missing below all others. Not
+    // while the history is held: then the head was missing before, and ids prove nothing.
+    let below_all = sight.ids.first().is_some_and(|first| head.id < *first);
+    if sight.at_head.is_none() && below_all && known.held.is_none() {
+        return None;
+    }
+    Some(HistoryBreak::Rewound { known: head.id, found: sight.ids.last().copied() })
+}
+
+/// The answer to a break: published when two reads agree, and once.
+pub fn answer_broken(known: &Known, seen: Suspicion, earlier: Option<&Suspicion>) -> Poll {
+    let held = match seen.cause {
+        HistoryBreak::Rewound { .. } => Held::Rewound,
+        HistoryBreak::Recreated => Held::Recreated,
+        HistoryBreak::Absent => Held::Absent,
+    };
+    if known.held == Some(held) {
+        return Poll::Unchanged;
+    }
+    if !earlier.is_some_and(|earlier| seen.confirms(earlier)) {
+        return Poll::Suspect(seen);
+    }
+    // The head stays: it is what tells that the known history is back.
+    let cursor = Cursor::Table(Known { held: Some(held), ..known.clone() });
+    Poll::Changed { changes: vec![Change::Broken(seen.cause)], cursor: cursor.to_text(), more: false }
+}
+
+/// The answer where a history goes on, or begins, with what was opened of the wanted commits.
+pub fn answer(cursor: Option<&Cursor>, sight: &Sight, after: Option<i64>, opened: Vec<Opened>) -> Answer {
+    let known = cursor.and_then(Cursor::table).cloned().unwrap_or_default();
+    let mut changes = Vec::new();
+    if known.held.is_some() {
+        changes.push(Change::Mended);
+    }
+
+    let mut last = after;
+    let mut head = known.head;
+    for Opened { commit, class } in opened {
+        let ordinal = commit.snapshot_id;
+        if let Some(before) = last.replace(ordinal)
+            && ordinal > before + 1
+        {
+            changes.push(Change::Gap { first: before + 1, last: ordinal - 1 });
+        }
+        head = Some(Head { id: ordinal, fingerprint: commit.fingerprint.clone() });
+        changes.push(Change::Committed { class, ordinal, commit });
+    }
+
+    let earliest = sight.ids.first().copied();
+    if let (Some(before), Some(earliest)) = (known.earliest, earliest)
+        && earliest > before
+    {
+        changes.push(Change::Expired { earliest });
+    }
+    let seen = sight.schemas.as_ref().and_then(|s| s.identity.clone());
+    Answer {
+        changes,
+        cursor: Cursor::Table(Known { head, identity: seen.or(known.identity), earliest, held: None }),
+    }
+}
+
+/// Changes with the cursor behind them.
+#[derive(Debug)]
+pub struct Answer {
+    /// Oldest first.
+    pub changes: Vec<Change>,
+    /// Behind them.
+    pub cursor: Cursor,
+}
+
+impl Answer {
+    /// As a poll answers it: a cursor that did not move says nothing.
+    pub fn into_poll(self, before: Option<&Cursor>, more: bool) -> Poll {
+        if self.changes.is_empty() && before == Some(&self.cursor) {
+            return Poll::Unchanged;
+        }
+        Poll::Changed { changes: self.changes, cursor: self.cursor.to_text(), more }
+    }
+}

@@ -1,0 +1,166 @@
+//! Histories that break, and come back.
+
+use std::fs;
+
+use super::*;
+
+/// Polls until the break is published, and then that it is published once.
+async fn breaks(follower: &mut Follower, lake: &Lake, expected: &str) {
+    assert_eq!(follower.strict(lake).await, "suspect");
+    assert_eq!(follower.fast(lake).await, expected, "a suspicion makes any poll strict");
+    assert_eq!(follower.strict(lake).await, "unchanged");
+    assert_eq!(follower.fast(lake).await, "unchanged");
+}
+
+#[tokio::test]
+async fn a_rollback_and_back() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.remove(4..=5);
+    assert_eq!(follower.fast(&lake).await, "unchanged", "a fast poll can't see it");
+    breaks(&mut follower, &lake, "broken rewound 5 Some(3)").await;
+    lake.append(4..=6, "a");
+    assert_eq!(follower.fast(&lake).await, "mended +6", "a held table is read strictly");
+    assert_eq!(follower.strict(&lake).await, "unchanged");
+}
+
+#[tokio::test]
+async fn the_same_id_with_other_content() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.append(4..=5, "b");
+    breaks(&mut follower, &lake, "broken rewound 5 Some(5)").await;
+    // The writer goes on: still the same break.
+    lake.append(6..=7, "b");
+    assert_eq!(follower.strict(&lake).await, "unchanged");
+    lake.append([5], "a");
+    assert_eq!(follower.strict(&lake).await, "mended +6 +7");
+}
+
+#[tokio::test]
+async fn a_break_is_found_before_news_is_published() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.append(5..=6, "b");
+    assert_eq!(follower.fast(&lake).await, "suspect");
+    assert_eq!(follower.fast(&lake).await, "broken rewound 5 Some(6)");
+}
+
+#[tokio::test]
+async fn all_snapshots_gone_of_a_table_that_stays() {
+    let lake = Lake::with(1..=2);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.remove(1..=2);
+    breaks(&mut follower, &lake, "broken rewound 2 None").await;
+}
+
+#[tokio::test]
+async fn dropped_and_created_again() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.drop_table();
+    lake.create("second");
+    lake.append(1..=2, "b");
+    breaks(&mut follower, &lake, "broken recreated").await;
+    // Nor when the new one's ids pass the old head and its first ones expire.
+    lake.append(3..=9, "b");
+    assert_eq!(follower.strict(&lake).await, "unchanged");
+    lake.remove(1..=6);
+    assert_eq!(follower.strict(&lake).await, "unchanged");
+    assert_eq!(Follower::default().strict(&lake).await, "+7 +8 +9");
+}
+
+#[tokio::test]
+async fn created_again_and_beyond_the_known_head_already() {
+    let lake = Lake::with(1..=3);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.drop_table();
+    lake.create("second");
+    lake.append(8..=9, "b");
+    breaks(&mut follower, &lake, "broken recreated").await;
+}
+
+#[tokio::test]
+async fn dropped_then_created_then_restored() {
+    let lake = Lake::with(1..=3);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.drop_table();
+    breaks(&mut follower, &lake, "broken absent").await;
+    lake.create("second");
+    breaks(&mut follower, &lake, "broken recreated").await;
+    lake.drop_table();
+    breaks(&mut follower, &lake, "broken absent").await;
+    lake.create("first");
+    lake.append(1..=4, "a");
+    assert_eq!(follower.strict(&lake).await, "mended +4");
+}
+
+#[tokio::test]
+async fn an_empty_table_dropped() {
+    let lake = Lake::with([]);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.drop_table();
+    breaks(&mut follower, &lake, "broken absent").await;
+    // No commit was known, so none can be missed: whatever comes continues it.
+    lake.create("second");
+    lake.append([1], "b");
+    assert_eq!(follower.fast(&lake).await, "mended +1");
+}
+
+#[tokio::test]
+async fn a_rollback_at_work_is_not_published() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.remove([5]);
+    assert_eq!(follower.strict(&lake).await, "suspect");
+    lake.remove([4]);
+    assert_eq!(follower.strict(&lake).await, "suspect", "it still sinks");
+    lake.append([4], "b");
+    assert_eq!(follower.strict(&lake).await, "broken rewound 5 Some(4)", "a writer went on");
+}
+
+#[tokio::test]
+async fn a_suspicion_that_was_nothing() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.remove([5]);
+    assert_eq!(follower.strict(&lake).await, "suspect");
+    lake.append(5..=6, "a");
+    assert_eq!(follower.strict(&lake).await, "+6");
+
+    lake.drop_table();
+    assert_eq!(follower.strict(&lake).await, "suspect");
+    lake.create("second");
+    assert_eq!(follower.strict(&lake).await, "suspect", "gone, and then another: no two agree");
+    lake.append([6], "b");
+    assert_eq!(follower.strict(&lake).await, "suspect");
+    assert_eq!(follower.strict(&lake).await, "broken recreated");
+}
+
+#[tokio::test]
+async fn expiry_does_not_mend() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.remove(4..=5);
+    breaks(&mut follower, &lake, "broken rewound 5 Some(3)").await;
+    lake.append(4..=9, "b");
+    lake.remove(1..=7);
+    assert_eq!(follower.strict(&lake).await, "unchanged", "the head is below all, yet it did not expire");
+}
+
+#[tokio::test]
+async fn the_fingerprint_outweighs_the_schema_file() {
+    let lake = Lake::with(1..=3);
+    let mut follower = Follower::at_head(&lake).await;
+    lake.create("written again in place");
+    lake.append([4], "a");
+    assert_eq!(follower.strict(&lake).await, "+4");
+}
+
+#[tokio::test]
+async fn a_warehouse_without_the_database_is_an_absent_table() {
+    let lake = Lake::with(1..=2);
+    let mut follower = Follower::at_head(&lake).await;
+    fs::remove_dir_all(lake.warehouse().join("ods.db")).unwrap();
+    breaks(&mut follower, &lake, "broken absent").await;
+}

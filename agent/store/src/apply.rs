@@ -1,0 +1,247 @@
+//! Applying what sources found: event, log, state, cursor, marks and revision in one transaction.
+
+use std::collections::BTreeMap;
+
+use asset_core::{
+    asset::Asset, change::Change, event::Evidence, key::AssetKey, log::VersionLog, version::Millis,
+};
+use sea_query::{Expr, ExprTrait, Query};
+
+use crate::{
+    Store, StoreError,
+    asset::{Loaded, load},
+    database::Tx,
+    rows::{self, VERSION_COLUMNS},
+    schema::{CONSUMER_GROUP, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
+    write,
+};
+
+/// What one poll of one table found.
+#[derive(Debug, Clone)]
+pub struct SourceBatch {
+    /// The table.
+    pub key: AssetKey,
+    /// Lock version of the cursor that the table was compared with; `None`: there was none.
+    pub read_lock: Option<i64>,
+    /// The cursor after this batch.
+    pub cursor: String,
+    /// Whether the table is there; false only while it never was.
+    pub present: bool,
+    /// What changed, oldest first.
+    pub changes: Vec<Change>,
+    /// When the poll handed it over.
+    pub observed_at: Millis,
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub enum BatchOutcome {
+    /// It is on disk.
+    Committed(Committed),
+    /// Somebody else moved the cursor: nothing of it was written, read the table again.
+    Stale,
+}
+
+/// A batch that is on disk.
+#[derive(Debug)]
+pub struct Committed {
+    /// Lock version of the cursor.
+    pub cursor_lock: i64,
+    /// What is known of the table now.
+    pub now: Loaded,
+    /// Whether that differs from before.
+    pub changed: bool,
+    /// How many events were kept.
+    pub events: usize,
+    /// How many events were there already.
+    pub duplicates: usize,
+}
+
+/// An asset on its way through the transaction.
+pub struct Working {
+    /// Row of the asset; `None` until it is written for the first time.
+    pub id: Option<i64>,
+    /// The asset as it stands now.
+    pub asset: Asset,
+    /// The log as it was read, to write only what differs.
+    pub before: VersionLog,
+    /// Events to keep.
+    pub evidence: Vec<Evidence>,
+    /// What became unreadable.
+    pub expired_below: Option<i64>,
+    changed: bool,
+}
+
+impl Store {
+    /// Applies batches of many tables in one transaction; answers are in the order of the batches.
+    /// Each batch is applied whole together with its cursor, or is stale and not at all.
+    pub async fn apply(&self, batches: Vec<SourceBatch>) -> Result<Vec<BatchOutcome>, StoreError> {
+        let mut tx = self.database.begin().await?;
+        let mut revision = tx.lock_revision().await?;
+        let reserved_from = revision;
+        let keys: Vec<AssetKey> = batches.iter().map(|batch| batch.key.clone()).collect();
+        let mut cursors = cursors(&mut tx, &keys).await?;
+        let mut working = working_set(&mut tx, &batches).await?;
+
+        let mut outcomes = Vec::with_capacity(batches.len());
+        let mut moved = BTreeMap::new();
+        for batch in batches {
+            let known = cursors.get(&batch.key).copied();
+            if known.map(|(lock, _)| lock) != batch.read_lock {
+                outcomes.push(BatchOutcome::Stale);
+                continue;
+            }
+            let cursor_lock = batch.read_lock.unwrap_or(0) + 1;
+            let was_absent = known.is_some_and(|(_, present)| !present);
+            cursors.insert(batch.key.clone(), (cursor_lock, batch.present));
+
+            let mut committed = Committed {
+                cursor_lock,
+                now: Loaded::Absent,
+                changed: !batch.present && !was_absent,
+                events: 0,
+                duplicates: 0,
+            };
+            if batch.present {
+                let entry = working.entry(batch.key.clone());
+                let work = entry.or_insert_with(|| Working::new(batch.key.clone()));
+                work.take(&batch, was_absent, &mut revision, &mut committed);
+            }
+            outcomes.push(BatchOutcome::Committed(committed));
+            moved.insert(batch.key.clone(), (batch, cursor_lock));
+        }
+
+        let mut changed: Vec<&mut Working> = working.values_mut().filter(|work| work.changed).collect();
+        write::assets(&mut tx, &mut changed).await?;
+        write::events(&mut tx, &changed).await?;
+        write::versions(&mut tx, &changed).await?;
+        write::states(&mut tx, &changed).await?;
+        write::cursors(&mut tx, &moved).await?;
+        write::mark_waits(&mut tx, &changed).await?;
+        if revision != reserved_from {
+            tx.set_revision(revision).await?;
+        }
+        tx.commit().await?;
+        Ok(outcomes)
+    }
+}
+
+impl Working {
+    fn new(key: AssetKey) -> Self {
+        Self {
+            id: None,
+            asset: Asset::new(key),
+            before: VersionLog::default(),
+            evidence: Vec::new(),
+            expired_below: None,
+            changed: false,
+        }
+    }
+
+    /// Applies one batch and reserves a revision when it changed something visible.
+    fn take(&mut self, batch: &SourceBatch, was_absent: bool, revision: &mut i64, committed: &mut Committed) {
+        let first_read = self.id.is_none() && self.asset.lock_version == 0;
+        let asset = std::mem::replace(&mut self.asset, Asset::new(batch.key.clone()));
+        let mut applied = asset.apply(&batch.changes, batch.observed_at);
+        if first_read && !was_absent {
+            applied.asset.first_head = applied.asset.head();
+        }
+        committed.events = applied.evidence.len();
+        committed.duplicates = applied.duplicates;
+        committed.changed = applied.changed || first_read;
+        if committed.changed {
+            *revision += 1;
+            applied.asset.revision = *revision;
+            applied.asset.lock_version += 1;
+            applied.asset.update_time = batch.observed_at;
+        }
+        self.changed |= committed.changed;
+        self.expired_below = Ord::max(self.expired_below, applied.expired_below);
+        self.evidence.extend(applied.evidence);
+        self.asset = applied.asset;
+
+        let mut now = self.asset.clone();
+        now.log.keep_from_latest_data();
+        committed.now = Loaded::Known(Box::new(now));
+    }
+}
+
+/// The cursors of the keys: lock version and whether the table was there.
+async fn cursors(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, (i64, bool)>, StoreError> {
+    let mut found = BTreeMap::new();
+    for chunk in keys.chunks(ROWS_A_STATEMENT) {
+        let mut query = Query::select();
+        query
+            .columns(["asset_key", "lock_version", "present"])
+            .from(OFFSET)
+            .and_where(Expr::col("source_type").eq(POLL))
+            .and_where(Expr::col("consumer_group").eq(CONSUMER_GROUP))
+            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(AssetKey::as_str)));
+        for row in tx.rows(&query).await? {
+            let value = (row.i64("lock_version")?, row.i64("present")? != 0);
+            found.insert(rows::key(&row, OFFSET)?, value);
+        }
+    }
+    Ok(found)
+}
+
+/// The assets that the batches touch, each with as much of its log as folding them needs.
+async fn working_set(
+    tx: &mut Tx,
+    batches: &[SourceBatch],
+) -> Result<BTreeMap<AssetKey, Working>, StoreError> {
+    let keys: Vec<AssetKey> = batches.iter().map(|batch| batch.key.clone()).collect();
+    let mut ids = BTreeMap::new();
+    for chunk in keys.chunks(ROWS_A_STATEMENT) {
+        let mut query = Query::select();
+        query
+            .columns(["asset_key", "asset_id"])
+            .from(STATE)
+            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(AssetKey::as_str)));
+        for row in tx.rows(&query).await? {
+            ids.insert(rows::key(&row, STATE)?, row.i64("asset_id")?);
+        }
+    }
+    let mut working = BTreeMap::new();
+    for (key, loaded) in load(tx, &keys).await? {
+        if let Loaded::Known(asset) = loaded {
+            let work = Working {
+                id: ids.get(&key).copied(),
+                before: asset.log.clone(),
+                asset: *asset,
+                ..Working::new(key.clone())
+            };
+            working.insert(key, work);
+        }
+    }
+    for batch in batches {
+        let Some(work) = working.get_mut(&batch.key) else {
+            continue;
+        };
+        let Some(id) = work.id else { continue };
+        // What arrives below the loaded part inherits from entries that were not loaded.
+        let oldest = work.asset.log.entries().next().map(|(at, _)| at.ordinal);
+        let late = batch.changes.iter().any(|change| match change {
+            Change::Committed { ordinal, .. } => Some(*ordinal) < oldest,
+            Change::Gap { first, .. } => Some(*first) < oldest,
+            _ => false,
+        });
+        if late {
+            work.asset.log = whole_log(tx, id, work.asset.generation).await?;
+            work.before = work.asset.log.clone();
+        }
+    }
+    Ok(working)
+}
+
+async fn whole_log(tx: &mut Tx, id: i64, generation: i64) -> Result<VersionLog, StoreError> {
+    let mut query = Query::select();
+    query
+        .columns(VERSION_COLUMNS)
+        .from(VERSION)
+        .and_where(Expr::col("asset_id").eq(id))
+        .and_where(Expr::col("generation").eq(generation));
+    let rows = tx.rows(&query).await?;
+    let entries = rows.iter().map(rows::entry).collect::<Result<Vec<_>, _>>()?;
+    Ok(VersionLog::from_entries(entries))
+}

@@ -1,0 +1,193 @@
+//! Reading assets: what evaluation rests on.
+
+use std::collections::BTreeMap;
+
+use asset_core::{
+    asset::{Asset, Knowledge},
+    key::AssetKey,
+    log::{Entry, VersionLog},
+    version::Position,
+};
+use sea_query::{Alias, Expr, ExprTrait, Func, JoinType, Order, Query, SelectStatement};
+
+use crate::{
+    Store, StoreError,
+    database::Tx,
+    rows::{self, STATE_COLUMNS, VERSION_COLUMNS},
+    schema::{CONSUMER_GROUP, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
+};
+
+/// What the store has under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loaded {
+    /// Nothing.
+    Unknown,
+    /// A catalog was read and has no such table.
+    Absent,
+    /// An asset, its log from the newest data version on.
+    Known(Box<Asset>),
+}
+
+/// A page of assets.
+#[derive(Debug)]
+pub struct AssetPage {
+    /// Ordered by key.
+    pub assets: Vec<Asset>,
+    /// Whether more follow.
+    pub more: bool,
+    /// The store's revision as of this page.
+    pub revision: i64,
+}
+
+/// How far a table was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCursor {
+    /// The source's own cursor.
+    pub cursor: String,
+    /// Whether the table was there.
+    pub present: bool,
+    /// Counts the moves of this cursor.
+    pub lock_version: i64,
+}
+
+impl Loaded {
+    /// As the evaluator takes it.
+    pub fn knowledge(&self) -> Knowledge<'_> {
+        match self {
+            Self::Unknown => Knowledge::Unknown,
+            Self::Absent => Knowledge::Absent,
+            Self::Known(asset) => Knowledge::Known(asset),
+        }
+    }
+}
+
+impl Store {
+    /// Reads what is known under each key, as of one moment, with the revision of that moment.
+    pub async fn load(&self, keys: &[AssetKey]) -> Result<(BTreeMap<AssetKey, Loaded>, i64), StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let revision = tx.revision().await?;
+        Ok((load(&mut tx, keys).await?, revision))
+    }
+
+    /// Reads a page of all assets whose key is greater than `after`.
+    pub async fn page(&self, after: Option<&str>, size: usize) -> Result<AssetPage, StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let revision = tx.revision().await?;
+        let mut query = states();
+        query.order_by("asset_key", Order::Asc).limit(size as u64 + 1);
+        if let Some(after) = after {
+            query.and_where(Expr::col("asset_key").gt(after));
+        }
+        let mut assets = with_logs(&mut tx, &query).await?;
+        let more = assets.len() > size;
+        assets.truncate(size);
+        Ok(AssetPage { assets, more, revision })
+    }
+
+    /// Reads assets that changed after a revision, in the order of their revisions.
+    pub async fn changed_after(&self, revision: i64, limit: usize) -> Result<Vec<Asset>, StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let mut query = states();
+        query
+            .and_where(Expr::col("revision").gt(revision))
+            .order_by("revision", Order::Asc)
+            .limit(limit as u64);
+        with_logs(&mut tx, &query).await
+    }
+
+    /// Reads the keys of all tables that were ever found in their catalogs.
+    pub async fn present_keys(&self) -> Result<Vec<AssetKey>, StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let mut query = Query::select();
+        query.column("asset_key").from(STATE);
+        let rows = tx.rows(&query).await?;
+        rows.iter().map(|row| rows::key(row, STATE)).collect()
+    }
+
+    /// Reads the poller's cursor of a table.
+    pub async fn cursor(&self, key: &AssetKey) -> Result<Option<StoredCursor>, StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let mut query = Query::select();
+        query
+            .columns(["source_cursor", "present", "lock_version"])
+            .from(OFFSET)
+            .and_where(Expr::col("source_type").eq(POLL))
+            .and_where(Expr::col("consumer_group").eq(CONSUMER_GROUP))
+            .and_where(Expr::col("asset_key").eq(key.as_str()));
+        let rows = tx.rows(&query).await?;
+        let cursor = rows.first().map(|row| {
+            Ok(StoredCursor {
+                cursor: row.text("source_cursor")?,
+                present: row.i64("present")? != 0,
+                lock_version: row.i64("lock_version")?,
+            })
+        });
+        cursor.transpose()
+    }
+}
+
+/// Reads what is known under each key inside a transaction.
+pub async fn load(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, Loaded>, StoreError> {
+    let mut found: BTreeMap<AssetKey, Loaded> =
+        keys.iter().map(|key| (key.clone(), Loaded::Unknown)).collect();
+    for chunk in keys.chunks(ROWS_A_STATEMENT) {
+        let names: Vec<&str> = chunk.iter().map(AssetKey::as_str).collect();
+        let mut absent = Query::select();
+        absent
+            .column("asset_key")
+            .from(OFFSET)
+            .and_where(Expr::col("present").eq(0))
+            .and_where(Expr::col("asset_key").is_in(names.clone()));
+        for row in tx.rows(&absent).await? {
+            found.insert(rows::key(&row, OFFSET)?, Loaded::Absent);
+        }
+        let mut query = states();
+        query.and_where(Expr::col("asset_key").is_in(names));
+        for asset in with_logs(tx, &query).await? {
+            found.insert(asset.key.clone(), Loaded::Known(Box::new(asset)));
+        }
+    }
+    Ok(found)
+}
+
+fn states() -> SelectStatement {
+    let mut query = Query::select();
+    query.columns(STATE_COLUMNS).from(STATE);
+    query
+}
+
+/// Runs a query over [`STATE_COLUMNS`] and fills in the logs from each newest data version on.
+async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<Asset>, StoreError> {
+    let rows = tx.rows(query).await?;
+    let mut logs: BTreeMap<i64, Vec<(Position, Entry)>> = BTreeMap::new();
+    let ids = rows.iter().map(|row| row.i64("asset_id")).collect::<Result<Vec<_>, _>>()?;
+    for chunk in ids.chunks(ROWS_A_STATEMENT) {
+        let from_data = Expr::col(("v", "ordinal"))
+            .gte(Func::coalesce([Expr::col(("s", "data_ordinal")), Expr::val(i64::MIN)]));
+        let mut query = Query::select();
+        query
+            .columns(VERSION_COLUMNS.map(|column| ("v", column)))
+            .from_as(VERSION, Alias::new("v"))
+            .join_as(
+                JoinType::InnerJoin,
+                STATE,
+                Alias::new("s"),
+                Expr::col(("s", "asset_id"))
+                    .equals(("v", "asset_id"))
+                    .and(Expr::col(("s", "generation")).equals(("v", "generation")))
+                    .and(from_data),
+            )
+            .and_where(Expr::col(("s", "asset_id")).is_in(chunk.iter().copied()));
+        for row in tx.rows(&query).await? {
+            logs.entry(row.i64("asset_id")?).or_default().push(rows::entry(&row)?);
+        }
+    }
+    rows.iter()
+        .zip(ids)
+        .map(|(row, id)| {
+            let mut asset = rows::asset(row)?;
+            asset.log = VersionLog::from_entries(logs.remove(&id).unwrap_or_default());
+            Ok(asset)
+        })
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! The databases behind one type. Statements are built once, with sea-query, and rendered for the
+//! database at hand; a room above never sees which one it is.
+
+use std::{path::Path, str::FromStr, time::Duration};
+
+use sea_query::SqliteQueryBuilder;
+use sea_query_sqlx::SqlxBinder;
+use sqlx::{
+    AssertSqlSafe, Row as _, Sqlite, SqlitePool, Transaction,
+    migrate::Migrator,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
+};
+
+use crate::{StoreError, lock::FileLock};
+
+static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// Own name, so that the tables can stand inside DolphinScheduler's schema.
+const MIGRATION_TABLE: &str = "t_ds_asset_migration";
+
+/// Readers of one agent: evaluation reads little and often.
+const READERS: u32 = 4;
+
+/// A database.
+pub enum Database {
+    /// A SQLite file: one writer, several readers.
+    Sqlite {
+        /// One connection, so that transactions queue here instead of failing as busy.
+        writer: SqlitePool,
+        /// Readers see the last commit and never wait for the writer (WAL).
+        readers: SqlitePool,
+    },
+}
+
+/// A transaction.
+pub enum Tx {
+    /// On SQLite.
+    Sqlite(Transaction<'static, Sqlite>),
+}
+
+/// A row of an answer.
+pub enum Row {
+    /// From SQLite.
+    Sqlite(SqliteRow),
+}
+
+impl Database {
+    /// Opens the database of a URL.
+    pub async fn open(url: &str) -> Result<(Self, Option<FileLock>), StoreError> {
+        let bad = |reason| StoreError::Url { url: url.to_owned(), reason };
+        if !url.starts_with("sqlite:") {
+            return Err(bad("this version opens SQLite only"));
+        }
+        let options = SqliteConnectOptions::from_str(url).map_err(|_| bad("not a SQLite URL"))?;
+        let path = options.get_filename().to_owned();
+        if path.as_os_str().is_empty() || url.contains(":memory:") {
+            return Err(bad("what is acknowledged must be on disk"));
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(StoreError::NoFolder { folder: folder.to_owned() });
+        }
+        let lock = FileLock::take(&path)?;
+        refuse_read_only(&path)?;
+
+        let options = options
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(10));
+        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .connect_lazy_with(options.read_only(true).create_if_missing(false));
+        Ok((Self::Sqlite { writer, readers }, Some(lock)))
+    }
+
+    /// Brings the tables up to date. Safe to run twice.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite { writer, .. } => {
+                let mut migrator = Migrator { migrations: SQLITE.migrations.clone(), ..Migrator::DEFAULT };
+                migrator.dangerous_set_table_name(MIGRATION_TABLE);
+                Ok(migrator.run(writer).await?)
+            }
+        }
+    }
+
+    /// Begins a transaction that writes. Whoever comes second waits here.
+    pub async fn begin(&self) -> Result<Tx, StoreError> {
+        match self {
+            Self::Sqlite { writer, .. } => Ok(Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)),
+        }
+    }
+
+    /// Begins a transaction that reads one consistent state.
+    pub async fn snapshot(&self) -> Result<Tx, StoreError> {
+        match self {
+            Self::Sqlite { readers, .. } => Ok(Tx::Sqlite(readers.begin().await?)),
+        }
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite { readers, .. } => {
+                sqlx::query("SELECT 1").execute(readers).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+        }
+    }
+}
+
+impl Tx {
+    /// Runs a statement; answers the number of affected rows.
+    pub async fn execute(&mut self, statement: &impl SqlxBinder) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(tx) => {
+                let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
+                let done = sqlx::query_with(AssertSqlSafe(sql), values).execute(&mut **tx).await?;
+                Ok(done.rows_affected())
+            }
+        }
+    }
+
+    /// Runs a query.
+    pub async fn rows(&mut self, statement: &impl SqlxBinder) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Self::Sqlite(tx) => {
+                let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
+                let rows = sqlx::query_with(AssertSqlSafe(sql), values).fetch_all(&mut **tx).await?;
+                Ok(rows.into_iter().map(Row::Sqlite).collect())
+            }
+        }
+    }
+
+    /// Commits. An error leaves it open whether the commit happened.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(tx) => Ok(tx.commit().await?),
+        }
+    }
+}
+
+impl Row {
+    /// A number that is never null.
+    pub fn i64(&self, column: &str) -> Result<i64, StoreError> {
+        match self {
+            Self::Sqlite(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    /// A number or null.
+    pub fn opt_i64(&self, column: &str) -> Result<Option<i64>, StoreError> {
+        match self {
+            Self::Sqlite(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    /// A text that is never null.
+    pub fn text(&self, column: &str) -> Result<String, StoreError> {
+        match self {
+            Self::Sqlite(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    /// A text or null.
+    pub fn opt_text(&self, column: &str) -> Result<Option<String>, StoreError> {
+        match self {
+            Self::Sqlite(row) => Ok(row.try_get(column)?),
+        }
+    }
+}
+
+/// SQLite would open a read-only file and fail at the first write; this says so before.
+fn refuse_read_only(path: &Path) -> Result<(), StoreError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let open = std::fs::OpenOptions::new().append(true).open(path);
+    open.map(drop).map_err(|source| StoreError::NotWritable { path: path.to_owned(), source })
+}

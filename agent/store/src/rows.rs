@@ -1,0 +1,134 @@
+//! How assets and versions stand in rows.
+
+use asset_core::{
+    asset::Asset,
+    change::{HistoryBreak, Hold},
+    key::AssetKey,
+    log::{Entry, VersionLog},
+    version::{Commit, CommitClass, Floor, Position, Version},
+};
+
+use crate::{
+    StoreError,
+    database::Row,
+    schema::{STATE, VERSION},
+};
+
+/// Columns that [`asset`] reads.
+pub const STATE_COLUMNS: [&str; 12] = [
+    "asset_key",
+    "generation",
+    "first_generation",
+    "first_ordinal",
+    "hold_reason",
+    "hold_known_id",
+    "hold_found_id",
+    "hold_since",
+    "version",
+    "revision",
+    "changed_at",
+    "asset_id",
+];
+
+/// Columns that [`entry`] reads.
+pub const VERSION_COLUMNS: [&str; 16] = [
+    "asset_id",
+    "generation",
+    "ordinal",
+    "class",
+    "first_ordinal",
+    "snapshot_id",
+    "fingerprint",
+    "commit_kind",
+    "commit_time",
+    "schema_id",
+    "watermark",
+    "delta_record_count",
+    "data_ordinal",
+    "effective_watermark",
+    "readable",
+    "observed_at",
+];
+
+pub const ADVANCE: &str = "ADVANCE";
+pub const REWRITE: &str = "REWRITE";
+pub const GAP: &str = "GAP";
+
+/// Reads a key column.
+pub fn key(row: &Row, table: &'static str) -> Result<AssetKey, StoreError> {
+    let text = row.text("asset_key")?;
+    AssetKey::from_canonical(&text)
+        .map_err(|error| StoreError::Corrupt { table, reason: format!("asset_key `{text}`: {error}") })
+}
+
+/// Reads an asset without its log.
+pub fn asset(row: &Row) -> Result<Asset, StoreError> {
+    let first_head = match (row.opt_i64("first_generation")?, row.opt_i64("first_ordinal")?) {
+        (Some(generation), Some(ordinal)) => Floor::At(Position { generation, ordinal }),
+        _ => Floor::BelowAll,
+    };
+    Ok(Asset {
+        key: key(row, STATE)?,
+        generation: row.i64("generation")?,
+        first_head,
+        hold: hold(row)?,
+        log: VersionLog::default(),
+        lock_version: row.i64("version")?,
+        revision: row.i64("revision")?,
+        update_time: row.i64("changed_at")?,
+    })
+}
+
+fn hold(row: &Row) -> Result<Option<Hold>, StoreError> {
+    let Some(code) = row.opt_text("hold_reason")? else {
+        return Ok(None);
+    };
+    let cause = match code.as_str() {
+        "REWOUND" => {
+            HistoryBreak::Rewound { known: row.i64("hold_known_id")?, found: row.opt_i64("hold_found_id")? }
+        }
+        "RECREATED" => HistoryBreak::Recreated,
+        "ABSENT" => HistoryBreak::Absent,
+        _ => {
+            return Err(StoreError::Corrupt { table: STATE, reason: format!("hold_reason `{code}`") });
+        }
+    };
+    Ok(Some(Hold { cause, since: row.i64("hold_since")? }))
+}
+
+/// Reads a line of a version log.
+pub fn entry(row: &Row) -> Result<(Position, Entry), StoreError> {
+    let position = Position { generation: row.i64("generation")?, ordinal: row.i64("ordinal")? };
+    let class = row.text("class")?;
+    let class = match class.as_str() {
+        ADVANCE => CommitClass::Advance,
+        REWRITE => CommitClass::Rewrite,
+        GAP => {
+            let gap = Entry::Gap {
+                first: row.i64("first_ordinal")?,
+                effective_watermark: row.opt_i64("effective_watermark")?,
+            };
+            return Ok((position, gap));
+        }
+        _ => {
+            return Err(StoreError::Corrupt { table: VERSION, reason: format!("class `{class}`") });
+        }
+    };
+    let version = Version {
+        commit: Commit {
+            snapshot_id: row.i64("snapshot_id")?,
+            fingerprint: row.text("fingerprint")?,
+            commit_kind: row.text("commit_kind")?,
+            commit_time: row.opt_i64("commit_time")?,
+            schema_id: row.opt_i64("schema_id")?,
+            watermark: row.opt_i64("watermark")?,
+            delta_record_count: row.opt_i64("delta_record_count")?,
+        },
+        class,
+        data_ordinal: row.i64("data_ordinal")?,
+        effective_watermark: row.opt_i64("effective_watermark")?,
+        readable: row.i64("readable")? != 0,
+        observed_at: row.i64("observed_at")?,
+    };
+    Ok((position, Entry::Commit(version)))
+}

@@ -1,0 +1,20 @@
+//! Names of the tables, and the limits of one statement.
+
+pub const ASSET: &str = "t_ds_asset";
+pub const EVENT: &str = "t_ds_asset_event";
+pub const VERSION: &str = "t_ds_asset_version";
+pub const STATE: &str = "t_ds_asset_state";
+pub const OFFSET: &str = "t_ds_asset_event_consumer_offset";
+pub const WAIT: &str = "t_ds_asset_wait";
+pub const WAIT_ASSET: &str = "t_ds_asset_wait_asset";
+pub const MARK: &str = "t_ds_asset_mark";
+pub const REVISION: &str = "t_ds_asset_revision";
+
+/// What a poll is in `source_type`.
+pub const POLL: &str = "POLL";
+/// The only consumer group so far.
+pub const CONSUMER_GROUP: &str = "default";
+
+/// Rows of one multi-row statement: 25 columns of them stay below every database's limit of bound
+/// values (SQLite's is 32,766).
+pub const ROWS_A_STATEMENT: usize = 1_000;

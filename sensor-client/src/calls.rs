@@ -1,0 +1,106 @@
+//! Calls with one answer.
+
+use asset_proto::v1::{
+    AcknowledgeWaitRequest, AssetState, GetAssetRequest, GetAssetResponse, ListAssetsRequest,
+    asset_service_client::AssetServiceClient, dependency_service_client::DependencyServiceClient,
+};
+use tokio::time::{Instant, sleep, timeout_at};
+use tonic::{Response, Status, transport::Channel};
+
+use crate::{
+    attempts::{Attempts, in_time},
+    client::Client,
+    deadline::Deadline,
+    error::{Error, Fault},
+};
+
+const PAGE_SIZE: i32 = 500;
+
+impl Client {
+    /// Tells the agent that READY of a wait was taken up. Tried until it succeeds or the deadline has
+    /// passed; doing it twice does no harm.
+    pub async fn acknowledge(&self, wait_id: &str, deadline: Deadline) -> Result<(), Error> {
+        let request = AcknowledgeWaitRequest { wait_id: wait_id.to_owned() };
+        let mut attempts = self.attempts();
+        self.call(&mut attempts, Some(deadline.steady()), |channel| {
+            let request = request.clone();
+            async move { DependencyServiceClient::new(channel).acknowledge_wait(request).await }
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// The states of all assets, ordered by key.
+    pub async fn list_assets(&self) -> Result<Vec<AssetState>, Error> {
+        let mut attempts = self.attempts();
+        let mut assets = Vec::new();
+        let mut page_token = String::new();
+        loop {
+            let request = ListAssetsRequest { page_size: PAGE_SIZE, page_token: page_token.clone() };
+            let page = self
+                .call(&mut attempts, None, |channel| {
+                    let request = request.clone();
+                    async move { AssetServiceClient::new(channel).list_assets(request).await }
+                })
+                .await?;
+            assets.extend(page.assets);
+            // A page that leads to itself would never end.
+            if page.next_page_token.is_empty() || page.next_page_token == page_token {
+                return Ok(assets);
+            }
+            page_token = page.next_page_token;
+        }
+    }
+
+    /// The state of one asset, and how reading its table goes.
+    pub async fn get_asset(&self, asset_key: &str) -> Result<GetAssetResponse, Error> {
+        let request = GetAssetRequest { asset_key: asset_key.to_owned() };
+        let mut attempts = self.attempts();
+        self.call(&mut attempts, None, |channel| {
+            let request = request.clone();
+            async move { AssetServiceClient::new(channel).get_asset(request).await }
+        })
+        .await
+    }
+
+    /// Tries a call until it has an answer that stays, or until `give_up` (else: the connect
+    /// timeout) has passed.
+    async fn call<T, F>(
+        &self,
+        attempts: &mut Attempts,
+        give_up: Option<Instant>,
+        call: impl Fn(Channel) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let began = Instant::now();
+        let give_up = give_up.or_else(|| began.checked_add(self.settings.connect_timeout));
+        let within = give_up.map_or(self.settings.connect_timeout, |at| at - began);
+        loop {
+            let connection = attempts.connection();
+            let dead = Instant::now() + self.settings.answer_timeout;
+            let patience = give_up.map_or(dead, |give_up| give_up.min(dead));
+            let answer = timeout_at(patience, call(connection.channel.clone())).await;
+            let fault = match answer {
+                Ok(Ok(response)) => return Ok(response.into_inner()),
+                Ok(Err(status)) => Fault::of(&connection.endpoint, &status),
+                Err(_) => Fault::silence(&connection.endpoint, "no answer yet".to_owned()),
+            };
+            match fault {
+                Fault::Final(refusal) => return Err(refusal.into()),
+                Fault::Passing(trouble) => {
+                    let pause = in_time(attempts.failed(&connection, trouble.clone()), give_up);
+                    if give_up.is_some_and(|at| at <= Instant::now() + pause) {
+                        return Err(attempts.no_agent(within).into());
+                    }
+                    self.tell(&trouble);
+                    sleep(pause).await;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
