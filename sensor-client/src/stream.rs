@@ -115,7 +115,7 @@ impl<S: Subscription> Returning<S> {
                         return Ok(Some(Step::Message(first)));
                     }
                     let silence = self.client.settings.silence_timeout;
-                    let patience = earlier(limit, heard.checked_add(silence * 1000));
+                    let patience = earlier(limit, heard.checked_add(silence));
                     let heard_now = until(patience, pin!(stream.message())).await;
                     match heard_now {
                         Some(Ok(Some(message))) => {

@@ -32,6 +32,11 @@ impl Chance {
         Self(Mutex::new(fastrand::Rng::with_seed(seed)))
     }
 
+    /// A generator that no other process has the like of.
+    pub fn from_system() -> Self {
+        Self(Mutex::new(fastrand::Rng::new()))
+    }
+
     /// A number in `0.0..1.0`.
     pub fn fraction(&self) -> f64 {
         self.with(fastrand::Rng::f64)

@@ -81,6 +81,10 @@ impl TablePoll {
                 self.pace = Pace::Calm(0);
                 return Ok(PollResult::Suspect);
             }
+            // Still not there: nothing to store.
+            Poll::Absent { cursor: now } if cursor.as_ref() == Some(&now) => {
+                return Ok(PollResult::Unchanged);
+            }
             Poll::Absent { cursor } => (Vec::new(), cursor, false, false),
             Poll::Changed { changes, cursor, more } => (changes, cursor, true, more),
         };

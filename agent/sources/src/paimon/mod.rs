@@ -5,6 +5,7 @@
 
 mod cursor;
 mod diff;
+mod files;
 mod manifest_list;
 mod read;
 mod snapshot;
@@ -17,7 +18,7 @@ use asset_core::key::AssetKey;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use self::{cursor::Cursor, read::TableReader};
+use self::{cursor::Cursor, files::TableFiles, read::TableReader};
 use crate::{CatalogConfig, Poll, PollRequest, SourceError, storage::Storage};
 
 const DATABASE_SUFFIX: &str = ".db";
@@ -128,11 +129,13 @@ impl PaimonCatalog {
             return Ok(Poll::Absent { cursor: Cursor::Absent.to_text() });
         }
         let reader = TableReader {
-            storage: &self.storage,
+            files: TableFiles {
+                storage: &self.storage,
+                table: self.location(key),
+                told_of_unknown_kind: &self.told_of_unknown_kind,
+            },
             warehouse: &self.warehouse,
-            table: self.location(key),
             batch_size: self.batch_size,
-            told_of_unknown_kind: &self.told_of_unknown_kind,
         };
         reader.poll(cursor.as_ref(), request.depth, request.suspicion.as_ref()).await
     }

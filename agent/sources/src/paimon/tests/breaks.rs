@@ -19,8 +19,10 @@ async fn a_rollback_and_back() {
     lake.remove(4..=5);
     assert_eq!(follower.fast(&lake).await, "unchanged", "a fast poll can't see it");
     breaks(&mut follower, &lake, "broken rewound 5 Some(3)").await;
-    lake.append(4..=6, "a");
-    assert_eq!(follower.fast(&lake).await, "mended +6", "a held table is read strictly");
+    lake.append(4..=5, "a");
+    assert_eq!(follower.fast(&lake).await, "mended", "a held table is read strictly");
+    lake.append([6], "a");
+    assert_eq!(follower.fast(&lake).await, "+6");
     assert_eq!(follower.strict(&lake).await, "unchanged");
 }
 
@@ -134,6 +136,19 @@ async fn a_suspicion_that_was_nothing() {
     assert_eq!(follower.strict(&lake).await, "suspect", "gone, and then another: no two agree");
     lake.append([6], "b");
     assert_eq!(follower.strict(&lake).await, "suspect");
+    assert_eq!(follower.strict(&lake).await, "broken recreated");
+}
+
+#[tokio::test]
+async fn recreated_twice_between_two_reads() {
+    let lake = Lake::with(1..=5);
+    let mut follower = Follower::at_head(&lake).await;
+    for (created, last) in [("second", 2), ("third", 3)] {
+        lake.drop_table();
+        lake.create(created);
+        lake.append(1..=last, created);
+        assert_eq!(follower.strict(&lake).await, "suspect", "{created}");
+    }
     assert_eq!(follower.strict(&lake).await, "broken recreated");
 }
 

@@ -118,8 +118,10 @@ async fn a_table_without_commits_may_be_another_one_tomorrow() {
 async fn expiry_is_told_and_a_gap_named() {
     let lake = Lake::with(1..=5);
     let mut follower = Follower::at_head(&lake).await;
-    lake.remove(1..=2);
+    lake.remove([1]);
     assert_eq!(follower.fast(&lake).await, "unchanged");
+    assert_eq!(follower.strict(&lake).await, "expired 2");
+    lake.remove([2]);
     assert_eq!(follower.strict(&lake).await, "expired 3");
     assert_eq!(follower.strict(&lake).await, "unchanged");
     lake.append(6..=7, "a");

@@ -1,0 +1,111 @@
+//! `DependencyService`.
+
+use std::{pin::Pin, sync::Arc};
+
+use asset_engine::{Engine, EngineError, WaitEvent, WaitStream};
+use asset_proto::v1::{self, dependency_service_server::DependencyService};
+use futures_util::{Stream, stream};
+use tonic::{Request, Response, Status};
+
+use super::{convert, refuse, request};
+
+/// The service.
+pub struct Dependencies {
+    engine: Arc<Engine>,
+}
+
+impl Dependencies {
+    /// The service over an engine.
+    pub fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+}
+
+type Verdicts = Pin<Box<dyn Stream<Item = Result<v1::ResolveDependencyResponse, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl DependencyService for Dependencies {
+    type ResolveDependencyStream = Verdicts;
+
+    async fn resolve_dependency(
+        &self,
+        request: Request<v1::ResolveDependencyRequest>,
+    ) -> Result<Response<Verdicts>, Status> {
+        let default_catalog = |format: &str| self.engine.default_catalog(format);
+        let asked = request::resolve(request.into_inner(), default_catalog)
+            .map_err(|violations| refuse::invalid(&violations))?;
+        let engine = self.engine.clone();
+        // Whatever takes time is done inside the stream: its headers go out at once.
+        let verdicts = stream::unfold(Going::Asked(engine, Box::new(asked)), next);
+        Ok(Response::new(Box::pin(verdicts)))
+    }
+
+    async fn acknowledge_wait(
+        &self,
+        request: Request<v1::AcknowledgeWaitRequest>,
+    ) -> Result<Response<v1::AcknowledgeWaitResponse>, Status> {
+        let request = request.into_inner();
+        let id = request::wait_id(&request.wait_id).map_err(|violations| refuse::invalid(&violations))?;
+        self.engine.acknowledge(id).await.map_err(refuse::failed)?;
+        Ok(Response::new(v1::AcknowledgeWaitResponse {}))
+    }
+
+    async fn evaluate_dependency(
+        &self,
+        request: Request<v1::EvaluateDependencyRequest>,
+    ) -> Result<Response<v1::EvaluateDependencyResponse>, Status> {
+        let default_catalog = |format: &str| self.engine.default_catalog(format);
+        let dependency = request::dependency(request.into_inner().groups, default_catalog)
+            .map_err(|violations| refuse::invalid(&violations))?;
+        let evaluated = self.engine.evaluate(&dependency).await.map_err(refuse::failed)?;
+        let pins = evaluated.evaluation.pins();
+        Ok(Response::new(v1::EvaluateDependencyResponse {
+            revision: evaluated.revision,
+            ready: pins.is_some(),
+            groups: convert::groups(&evaluated.evaluation),
+            pinned: pins.unwrap_or_default().iter().map(convert::pin).collect(),
+            evaluated_at: Some(convert::timestamp(evaluated.at)),
+        }))
+    }
+}
+
+/// Where a stream stands.
+enum Going {
+    /// Not yet opened.
+    Asked(Arc<Engine>, Box<request::Resolve>),
+    /// Open.
+    Open(Arc<Engine>, WaitStream),
+    /// After its last message.
+    Over,
+}
+
+type Message = Result<v1::ResolveDependencyResponse, Status>;
+
+async fn next(mut going: Going) -> Option<(Message, Going)> {
+    loop {
+        let (engine, mut stream) = match going {
+            Going::Over => return None,
+            Going::Asked(engine, asked) => {
+                match engine.resolve(asked.dependency, asked.waiting, asked.deadline).await {
+                    Ok(stream) => {
+                        going = Going::Open(engine, stream);
+                        continue;
+                    }
+                    Err(error) => return Some((Err(refuse::failed(error)), Going::Over)),
+                }
+            }
+            Going::Open(engine, stream) => (engine, stream),
+        };
+        return match stream.next().await {
+            WaitEvent::Verdict(update) => Some((Ok(convert::verdict(&update)), Going::Open(engine, stream))),
+            WaitEvent::Heartbeat { revision } => {
+                Some((Ok(convert::heartbeat(revision)), Going::Open(engine, stream)))
+            }
+            WaitEvent::Timeout(last) => {
+                Some((Ok(convert::timed_out(last.as_deref(), engine.now())), Going::Over))
+            }
+            WaitEvent::Stopped => Some((Err(refuse::failed(EngineError::Stopping)), Going::Over)),
+            WaitEvent::End => None,
+        };
+    }
+}

@@ -1,0 +1,156 @@
+//! The files of a table: each opened once and told as what it is, whatever became of it meanwhile.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use asset_core::version::CommitClass;
+use serde::de::IgnoredAny;
+
+use super::{
+    cursor::{Identity, Known},
+    diff::Schemas,
+    digest, is_plain_name, manifest_list,
+    snapshot::{self, Data, Snapshot},
+};
+use crate::{SourceError, storage::Storage};
+
+/// Files of one table.
+pub struct TableFiles<'a> {
+    /// Where to read.
+    pub storage: &'a Storage,
+    /// Directory of the table.
+    pub table: String,
+    /// Set once the log has told of a commit kind that is not known.
+    pub told_of_unknown_kind: &'a AtomicBool,
+}
+
+/// A snapshot file as it was found.
+pub enum Found {
+    /// There is none.
+    Missing,
+    /// Half-written, or not a snapshot: what stands behind it waits for it.
+    Broken(SourceError),
+    /// Read.
+    Whole(Snapshot),
+}
+
+impl TableFiles<'_> {
+    /// Whether a commit brought data, with the delta manifest list where the snapshot does not tell.
+    pub async fn class(&self, snapshot: &Snapshot) -> Result<CommitClass, SourceError> {
+        match &snapshot.data {
+            Data::Known(class) => Ok(*class),
+            Data::Ask(name) if is_plain_name(name) => {
+                let file = format!("{}/manifest/{name}", self.table);
+                let empty = match self.storage.read(&file).await {
+                    Ok(bytes) => bytes.and_then(|bytes| manifest_list::is_empty(&bytes)),
+                    Err(SourceError::TooLarge { .. }) => None,
+                    Err(error) => return Err(error),
+                };
+                // In doubt it is data: one run too many costs less than one that never comes.
+                Ok(match empty {
+                    Some(true) => CommitClass::Rewrite,
+                    Some(false) | None => CommitClass::Advance,
+                })
+            }
+            Data::Ask(_) => Ok(CommitClass::Advance),
+            Data::UnknownKind => {
+                if !self.told_of_unknown_kind.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(
+                        table = %self.table,
+                        snapshot = snapshot.commit.snapshot_id,
+                        kind = %snapshot.commit.commit_kind,
+                        "unknown commit kind: it and all others that this version does not know count as new data"
+                    );
+                }
+                Ok(CommitClass::Advance)
+            }
+        }
+    }
+
+    /// Opens a snapshot.
+    pub async fn snapshot(&self, id: i64) -> Result<Found, SourceError> {
+        let file = self.snapshot_file(id);
+        let parsed = match self.storage.read(&file).await {
+            Ok(None) => return Ok(Found::Missing),
+            Ok(Some(bytes)) => snapshot::parse(&file, id, &bytes),
+            Err(error) => Err(error),
+        };
+        match parsed {
+            Ok(snapshot) => Ok(Found::Whole(snapshot)),
+            Err(error @ (SourceError::Malformed { .. } | SourceError::TooLarge { .. })) => {
+                Ok(Found::Broken(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which table it is, by its schema files, and whether that is another one than the known.
+    pub async fn schemas(&self, known: Option<&Known>) -> Result<Schemas, SourceError> {
+        let numbers = self.numbered("schema", "schema-", 0).await?;
+        let Some(&smallest) = numbers.first() else {
+            // Without a schema file nothing tells one table from another.
+            return Ok(Schemas { identity: None, other: false });
+        };
+        let identity = self.identity(smallest).await?;
+        let other = match known.and_then(|known| known.identity.as_ref()) {
+            None => false,
+            Some(known) if numbers.binary_search(&known.schema).is_ok() => {
+                let same_number = match &identity {
+                    Some(identity) if identity.schema == known.schema => Some(identity.clone()),
+                    _ => self.identity(known.schema).await?,
+                };
+                same_number.is_some_and(|now| now != *known)
+            }
+            // The known file is gone. A new table begins at 0, below it; old files that were cleaned
+            // away leave larger ones.
+            Some(known) => smallest < known.schema,
+        };
+        Ok(Schemas { identity, other })
+    }
+
+    async fn identity(&self, schema: i64) -> Result<Option<Identity>, SourceError> {
+        let file = format!("{}/schema/schema-{schema}", self.table);
+        let Some(bytes) = self.storage.read(&file).await? else {
+            return Ok(None);
+        };
+        // Half a file would have an identity of its own, and the whole one then look like another table.
+        if let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {
+            return Err(SourceError::Malformed {
+                file,
+                field: None,
+                expected: "a JSON object",
+                found: format!("something else ({error})"),
+            });
+        }
+        Ok(Some(Identity { schema, digest: digest(&bytes) }))
+    }
+
+    /// Listed snapshots, ascending.
+    pub async fn snapshot_ids(&self) -> Result<Vec<i64>, SourceError> {
+        self.numbered("snapshot", "snapshot-", 1).await
+    }
+
+    /// Whether there is a file of this snapshot, whatever is in it.
+    pub async fn has_snapshot(&self, id: i64) -> Result<bool, SourceError> {
+        let bytes = self.storage.read(&self.snapshot_file(id)).await?;
+        Ok(bytes.is_some())
+    }
+
+    /// Numbers of the files `<prefix><number>` of a directory from `first` on, ascending. Anything
+    /// else there is ignored: hints, temporary files, checksums. Hints are never trusted.
+    async fn numbered(&self, directory: &str, prefix: &str, first: i64) -> Result<Vec<i64>, SourceError> {
+        let path = format!("{}/{directory}", self.table);
+        let names = self.storage.list(&path).await?.unwrap_or_default();
+        let number = |name: &String| {
+            let digits = name.strip_prefix(prefix)?;
+            let number = digits.parse::<i64>().ok()?;
+            ((first..i64::MAX).contains(&number) && number.to_string() == digits).then_some(number)
+        };
+        let mut numbers: Vec<i64> = names.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn snapshot_file(&self, id: i64) -> String {
+        format!("{}/snapshot/snapshot-{id}", self.table)
+    }
+}
