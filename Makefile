@@ -27,15 +27,20 @@ GRPCURL_STAMP := $(STAMPS)/grpcurl-$(GRPCURL_VERSION)
 CARGO_DENY_STAMP := $(STAMPS)/cargo-deny-$(CARGO_DENY_VERSION)
 PAIMON_JAVA_STAMP := $(STAMPS)/paimon-java-$(call fingerprint,$(JAVA_SOURCES))
 
+# What `make commit` writes to.
+WAREHOUSE ?= $(TARGET)/quickstart/warehouse
+TABLE ?= ods.orders
+
 # Where the integration tests, the benches and the quickstart find the tools.
 export ASSET_TEST_PYTHON := $(abspath $(TOOLS))/venv/bin/python
 export ASSET_TEST_GRPCURL := $(abspath $(TOOLS))/bin/grpcurl
 export ASSET_TEST_PAIMON_JAVA := $(abspath $(TOOLS))/paimon-java/classpath
 
-.PHONY: help run test lint bench tools clean-tools check-run check-all
+.PHONY: help run commit test lint bench tools clean-tools check-run check-all
 
 help:
 	@echo 'make run          build the agent and show it at work on a table of its own (the quickstart)'
+	@echo 'make commit       commit to the quickstart'\''s table, while its agent runs'
 	@echo 'make test         everything: tools, lint, all tests with real table writers'
 	@echo 'make lint         formatting, clippy, licences and sources of dependencies'
 	@echo 'make bench        how fast it is, in numbers'
@@ -51,6 +56,11 @@ run: check-run $(PYTHON_STAMP) $(GRPCURL_STAMP)
 	cargo build --locked -p asset-agent -p asset-sensor -p asset-integration --bins
 	$(TARGET)/debug/quickstart
 
+# For the tour: one more commit to the quickstart's table, while the agent looks on.
+commit: check-run $(PYTHON_STAMP)
+	@echo '{"id": 1, "op": "append", "table": "$(TABLE)", "rows": 3}' \
+		| $(ASSET_TEST_PYTHON) $(WRITERS)/paimon_writer.py $(WAREHOUSE)
+
 # The tests start asset-agent and asset-sensor as they are built, and `cargo test` alone does not build
 # the plain binaries of other crates. `--tests` selects the features that `cargo test` will use.
 test: tools lint
@@ -63,8 +73,8 @@ lint: check-all $(CARGO_DENY_STAMP)
 	$(TOOLS)/bin/cargo-deny --log-level error --locked check licenses bans sources
 
 bench: check-run $(PYTHON_STAMP) $(GRPCURL_STAMP)
-	cargo build --locked --release -p asset-agent -p asset-sensor
-	cargo bench --locked -p asset-integration
+	cargo build --locked --release --workspace --bins
+	$(TARGET)/release/asset-bench
 
 tools: check-all $(PYTHON_STAMP) $(GRPCURL_STAMP) $(CARGO_DENY_STAMP) $(PAIMON_JAVA_STAMP)
 

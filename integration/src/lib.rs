@@ -8,10 +8,14 @@
 
 pub mod agent;
 pub mod binaries;
+pub mod command;
+pub mod config;
 pub mod deadline;
 pub mod grpcurl;
 pub mod http;
 pub mod ports;
+pub mod scene;
 pub mod server;
+pub mod stored;
 pub mod tools;
 pub mod writer;

@@ -67,6 +67,18 @@ impl Attempts {
         }
     }
 
+    /// Takes note that time ran out before `connection` answered. What was known of its endpoint says
+    /// more than that, so it stays.
+    pub(crate) fn cut_off(&mut self, connection: &Connection) {
+        self.connections.discard(connection);
+        let slot = self.slot % self.last.len();
+        self.last[slot].get_or_insert_with(|| Trouble {
+            endpoint: connection.endpoint.clone(),
+            reason: "no answer yet".to_owned(),
+            answered: false,
+        });
+    }
+
     /// Takes note that an endpoint serves well: the next failure begins with short pauses.
     pub(crate) fn serves_well(&mut self) {
         self.failures = 0;

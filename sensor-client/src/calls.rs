@@ -1,10 +1,12 @@
 //! Calls with one answer.
 
+use std::pin::pin;
+
 use asset_proto::v1::{
     AcknowledgeWaitRequest, AssetState, GetAssetRequest, GetAssetResponse, ListAssetsRequest,
     asset_service_client::AssetServiceClient, dependency_service_client::DependencyServiceClient,
 };
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 use tonic::{Response, Status, transport::Channel};
 
 use crate::{
@@ -12,6 +14,7 @@ use crate::{
     client::Client,
     deadline::Deadline,
     error::{Error, Fault},
+    stream::until,
 };
 
 const PAGE_SIZE: i32 = 500;
@@ -79,13 +82,16 @@ impl Client {
         let within = give_up.map_or(self.settings.connect_timeout, |at| at - began);
         loop {
             let connection = attempts.connection();
-            let dead = Instant::now() + self.settings.answer_timeout;
-            let patience = give_up.map_or(dead, |give_up| give_up.min(dead));
-            let answer = timeout_at(patience, call(connection.channel.clone())).await;
-            let fault = match answer {
-                Ok(Ok(response)) => return Ok(response.into_inner()),
-                Ok(Err(status)) => Fault::of(&connection.endpoint, &status),
-                Err(_) => Fault::silence(&connection.endpoint, "no answer yet".to_owned()),
+            let patience = self.settings.answer_timeout;
+            let answer = timeout(patience, call(connection.channel.clone()));
+            let fault = match until(give_up, pin!(answer)).await {
+                Some(Ok(Ok(response))) => return Ok(response.into_inner()),
+                Some(Ok(Err(status))) => Fault::of(&connection.endpoint, &status),
+                Some(Err(_)) => Fault::no_answer(&connection.endpoint, patience),
+                None => {
+                    attempts.cut_off(&connection);
+                    return Err(attempts.no_agent(within).into());
+                }
             };
             match fault {
                 Fault::Final(refusal) => return Err(refusal.into()),

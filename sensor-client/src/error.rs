@@ -165,7 +165,28 @@ impl Fault {
         })
     }
 
-    pub(crate) fn silence(endpoint: &str, reason: String) -> Self {
+    /// A stream that an agent ended though there was more to say.
+    pub(crate) fn ended(endpoint: &str) -> Self {
+        Self::Passing(Trouble {
+            endpoint: endpoint.to_owned(),
+            reason: "the stream ended".to_owned(),
+            answered: true,
+        })
+    }
+
+    /// No answer in the time that an agent needs for one.
+    pub(crate) fn no_answer(endpoint: &str, within: Duration) -> Self {
+        let within = humantime::format_duration(within);
+        Self::mute(endpoint, format!("no answer within {within}; is it an agent?"))
+    }
+
+    /// A stream without even a heartbeat.
+    pub(crate) fn silence(endpoint: &str, lasting: Duration) -> Self {
+        let lasting = humantime::format_duration(lasting);
+        Self::mute(endpoint, format!("nothing was heard for {lasting}"))
+    }
+
+    fn mute(endpoint: &str, reason: String) -> Self {
         Self::Passing(Trouble { endpoint: endpoint.to_owned(), reason, answered: false })
     }
 }

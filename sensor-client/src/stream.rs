@@ -123,15 +123,12 @@ impl<S: Subscription> Returning<S> {
                             self.subscription.heard(&message, false);
                             return Ok(Some(Step::Message(message)));
                         }
-                        Some(Ok(None)) => ended(&connection.endpoint),
+                        Some(Ok(None)) => Fault::ended(&connection.endpoint),
                         Some(Err(status)) => Fault::of(&connection.endpoint, &status),
                         None if limit.is_some_and(|limit| limit <= Instant::now()) => {
                             return self.give_up();
                         }
-                        None => Fault::silence(
-                            &connection.endpoint,
-                            format!("nothing was heard for {}", in_words(silence)),
-                        ),
+                        None => Fault::silence(&connection.endpoint, silence),
                     }
                 }
             };
@@ -168,13 +165,7 @@ impl<S: Subscription> Returning<S> {
             return Ok(None);
         }
         if let Phase::Opening { connection, .. } = &self.phase {
-            let connection = connection.clone();
-            let trouble = Trouble {
-                endpoint: connection.endpoint.clone(),
-                reason: "no answer yet".to_owned(),
-                answered: false,
-            };
-            self.attempts.failed(&connection, trouble);
+            self.attempts.cut_off(connection);
         }
         let within = self.client.settings.connect_timeout;
         Err(self.attempts.no_agent(within).into())
@@ -193,12 +184,9 @@ impl<S: Subscription> Returning<S> {
             };
             match timeout(patience, first).await {
                 Ok(Ok(Some(opened))) => Ok(opened),
-                Ok(Ok(None)) => Err(ended(&endpoint)),
+                Ok(Ok(None)) => Err(Fault::ended(&endpoint)),
                 Ok(Err(status)) => Err(Fault::of(&endpoint, &status)),
-                Err(_) => Err(Fault::silence(
-                    &endpoint,
-                    format!("no answer within {}; is it an agent?", in_words(patience)),
-                )),
+                Err(_) => Err(Fault::no_answer(&endpoint, patience)),
             }
         });
         self.phase = Phase::Opening { connection, opening };
@@ -234,18 +222,6 @@ impl<S: Subscription> Returning<S> {
     }
 }
 
-fn ended(endpoint: &str) -> Fault {
-    Fault::Passing(Trouble {
-        endpoint: endpoint.to_owned(),
-        reason: "the stream ended".to_owned(),
-        answered: true,
-    })
-}
-
-fn in_words(duration: Duration) -> humantime::FormattedDuration {
-    humantime::format_duration(duration)
-}
-
 /// The earlier of two limits; `None` is no limit.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
@@ -255,7 +231,7 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 }
 
 /// The future's output, or `None` when the limit comes first.
-async fn until<F: Future + Unpin>(limit: Option<Instant>, future: F) -> Option<F::Output> {
+pub(crate) async fn until<F: Future + Unpin>(limit: Option<Instant>, future: F) -> Option<F::Output> {
     match limit {
         Some(limit) => timeout_at(limit, future).await.ok(),
         None => Some(future.await),

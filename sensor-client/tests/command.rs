@@ -8,6 +8,9 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::SocketAddr,
     process::{Child, Command, Output, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use asset_proto::v1::{
@@ -220,6 +223,19 @@ fn watching(agent: &Agent) -> (Child, BufReader<std::process::ChildStdout>, Stri
     (child, out, line)
 }
 
+/// The exit code of a command that ends before anybody loses patience.
+fn code_of(mut child: Child) -> Option<i32> {
+    let id = child.id().to_string();
+    let (tell, told) = mpsc::channel();
+    let waiter = thread::spawn(move || tell.send(child.wait()));
+    let Ok(status) = told.recv_timeout(Duration::from_secs(20)) else {
+        Command::new("kill").args(["-s", "KILL", &id]).status().expect("kill");
+        panic!("the command does not end");
+    };
+    waiter.join().expect("waiter").expect("told");
+    status.expect("ended").code()
+}
+
 fn interrupt(child: &Child, signal: &str) {
     let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
     assert!(kill.expect("kill").success());
@@ -229,10 +245,10 @@ fn interrupt(child: &Child, signal: &str) {
 fn watch_prints_states_until_it_is_interrupted_with_130() {
     for signal in ["INT", "TERM"] {
         let agent = Agent::watching([Play::Hold(vec![watched("a")])]);
-        let (mut child, mut out, line) = watching(&agent);
+        let (child, mut out, line) = watching(&agent);
         assert_eq!(line, "{\"assetKey\":\"a\",\"generation\":0,\"revision\":0}\n");
         interrupt(&child, signal);
-        assert_eq!(child.wait().expect("ended").code(), Some(130));
+        assert_eq!(code_of(child), Some(130));
         let mut rest = String::new();
         out.read_to_string(&mut rest).expect("rest");
         assert_eq!(rest, "");
@@ -243,9 +259,9 @@ fn watch_prints_states_until_it_is_interrupted_with_130() {
 fn an_interrupt_ends_a_command_whose_output_nobody_reads() {
     let many = (0..100_000).map(|_| watched("a")).collect();
     let agent = Agent::watching([Play::Hold(many)]);
-    let (mut child, _out, _) = watching(&agent);
+    let (child, _out, _) = watching(&agent);
     interrupt(&child, "INT");
-    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert_eq!(code_of(child), Some(130));
 }
 
 #[test]

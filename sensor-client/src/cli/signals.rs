@@ -43,6 +43,7 @@ fn interrupted() -> io::Result<oneshot::Receiver<()>> {
         }
         if tell.send(()).is_ok() {
             tokio::time::sleep(LEAVE).await;
+            process::exit(INTERRUPTED);
         }
     });
     Ok(told)

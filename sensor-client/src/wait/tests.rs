@@ -46,11 +46,16 @@ fn request() -> WaitRequest {
     }
 }
 
+/// What happens long before a test would be waited for in vain.
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(15), future).await.expect("soon")
+}
+
 /// All events up to the last, in short.
 async fn events(wait: &mut Wait) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
-        let event = match wait.next().await {
+        let event = match soon(wait.next()).await {
             Ok(Some(WaitEvent::Blocked(m))) => format!("blocked {}", m.revision),
             Ok(Some(WaitEvent::Ready(m))) => {
                 format!("ready {} pin {}", m.revision, m.pinned[0].snapshot_id)
@@ -164,6 +169,25 @@ async fn an_agent_that_does_not_answer_is_left_for_the_next() {
     let endpoints = [nobody(), mute.address, no_first_message.address, good.address];
     let mut wait = client(&endpoints, settings).wait(request());
     assert_eq!(events(&mut wait).await, ["lost", "lost", "lost", "back", "ready 3 pin 7"]);
+}
+
+#[tokio::test]
+async fn a_connection_that_went_dead_is_not_used_again() {
+    let agent = Agent::resolving([Play::Send(vec![ready(1)])]);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("port");
+    let address = listener.local_addr().expect("address");
+    let to = agent.address;
+    let half_open = tokio::spawn(async move {
+        let (_never_read, _) = listener.accept().await.expect("first");
+        while let Ok((mut from, _)) = listener.accept().await {
+            let mut to = tokio::net::TcpStream::connect(to).await.expect("agent");
+            tokio::io::copy_bidirectional(&mut from, &mut to).await.ok();
+        }
+    });
+    let settings = Settings { answer_timeout: Duration::from_millis(500), ..hasty() };
+    let mut wait = client(&[address], settings).wait(request());
+    assert_eq!(events(&mut wait).await, ["lost", "back", "ready 1 pin 7"]);
+    half_open.abort();
 }
 
 #[tokio::test]
