@@ -147,3 +147,6 @@ impl Asset {
         Position { generation: self.generation, ordinal }
     }
 }
+
+#[cfg(test)]
+mod tests;

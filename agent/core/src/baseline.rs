@@ -88,3 +88,6 @@ impl Baselines {
         (token.v == 1).then_some(token.b).ok_or(TokenError)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -232,10 +232,12 @@ impl Checker {
             };
             let alias = spec.alias.clone().filter(|alias| !alias.is_empty());
             let name = alias.unwrap_or_else(|| asset.table());
-            if !assets.insert(asset.clone()) {
+            let asset_twice = !assets.insert(asset.clone());
+            let name_twice = !names.insert(name.clone());
+            if asset_twice {
                 let text = format!("{asset} stands twice in this group");
                 self.report(&format!("{field}.asset_key"), &text);
-            } else if !names.insert(name.clone()) {
+            } else if name_twice {
                 let text = format!("the name `{name}` is used twice in this group; set an alias");
                 self.report(&format!("{field}.alias"), &text);
             }
@@ -249,3 +251,6 @@ impl Checker {
         conditions
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -197,3 +197,6 @@ fn native_id(floor: Floor, known: Knowledge<'_>) -> Option<i64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

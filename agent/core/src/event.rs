@@ -1,7 +1,7 @@
 //! Events: the evidence that the fold works on.
 
 use crate::{
-    change::Hold,
+    change::{HistoryBreak, Hold},
     key::{AssetKey, digest},
     version::{Commit, CommitClass, Millis, Position},
 };
@@ -130,8 +130,21 @@ impl Evidence {
         let (one, two) = match &self.fact {
             Fact::Committed(commit) => (commit.snapshot_id.to_string(), commit.fingerprint.clone()),
             Fact::Gap { first } => (first.to_string(), ordinal.to_string()),
-            Fact::RolledBack(hold) => (hold.cause.code().to_owned(), hold.since.to_string()),
+            Fact::RolledBack(hold) => (break_name(&hold.cause), hold.since.to_string()),
         };
         digest([asset.as_str(), self.event_type().as_str(), &generation.to_string(), &one, &two])
     }
 }
+
+fn break_name(cause: &HistoryBreak) -> String {
+    match cause {
+        HistoryBreak::Rewound { known, found } => {
+            let found = found.map_or("none".to_owned(), |id| id.to_string());
+            format!("{}:{known}:{found}", cause.code())
+        }
+        HistoryBreak::Recreated | HistoryBreak::Absent => cause.code().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

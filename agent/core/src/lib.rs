@@ -15,3 +15,6 @@ pub mod key;
 pub mod log;
 pub mod reason;
 pub mod version;
+
+#[cfg(test)]
+mod samples;

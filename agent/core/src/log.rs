@@ -97,8 +97,8 @@ impl VersionLog {
     /// Folds one event in. The outcome says what became of it.
     pub fn fold(mut self, event: &StampedEvent) -> (Self, Outcome) {
         let at = event.position;
-        let head = self.latest().map(|(position, _)| position);
-        let outcome = match &event.body {
+        let data_before = self.data_position();
+        match &event.body {
             EventBody::Committed { class, commit } => {
                 match self.entries.get(&at) {
                     Some(Entry::Commit(known)) if known.commit == *commit => {
@@ -118,11 +118,6 @@ impl VersionLog {
                     observed_at: event.observed_at,
                 };
                 self.entries.insert(at, Entry::Commit(version));
-                match class {
-                    _ if head.is_some_and(|head| head > at) => Outcome::Ignored(IgnoredReason::Stale),
-                    CommitClass::Advance => Outcome::Applied,
-                    CommitClass::Rewrite => Outcome::Ignored(IgnoredReason::MaintenanceOnly),
-                }
             }
             EventBody::Gap { first } => {
                 let first = match self.entries.get(&at) {
@@ -137,11 +132,25 @@ impl VersionLog {
                 };
                 let gap = Entry::Gap { first, effective_watermark: None };
                 self.entries.insert(at, gap);
-                Outcome::Applied
             }
-        };
+        }
         self.derive_from(at);
+
+        // What counts is the data version, not the class: a Rewrite behind a gap is new data, and a
+        // late Advance below a Rewrite is what that one carries.
+        let data = self.data_position();
+        let is_head = self.latest().is_some_and(|(position, _)| position == at);
+        let outcome = match &event.body {
+            EventBody::Gap { .. } => Outcome::Applied,
+            _ if data == Some(at) || data != data_before => Outcome::Applied,
+            _ if is_head => Outcome::Ignored(IgnoredReason::MaintenanceOnly),
+            _ => Outcome::Ignored(IgnoredReason::Stale),
+        };
         (self, outcome)
+    }
+
+    fn data_position(&self) -> Option<Position> {
+        self.latest_data().map(|(position, _)| position)
     }
 
     /// Marks the commits of a history below `earliest` as no longer readable. Answers whether that
@@ -237,3 +246,6 @@ fn wins(new: &Commit, known: &Commit) -> bool {
     };
     rank(new) > rank(known)
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,10 +219,11 @@ async fn working_set(
             continue;
         };
         let Some(id) = work.id else { continue };
-        // What arrives below the loaded part inherits from entries that were not loaded.
+        // What arrives below the loaded part, or in the place of its oldest entry, inherits from
+        // entries that were not loaded.
         let oldest = work.asset.log.entries().next().map(|(at, _)| at.ordinal);
         let late = batch.changes.iter().any(|change| match change {
-            Change::Committed { ordinal, .. } => Some(*ordinal) < oldest,
+            Change::Committed { ordinal, .. } => Some(*ordinal) <= oldest,
             Change::Gap { first, .. } => Some(*first) < oldest,
             _ => false,
         });

@@ -51,6 +51,10 @@ impl Database {
         if !url.starts_with("sqlite:") {
             return Err(bad("this version opens SQLite only"));
         }
+        // `mode=memory` would lose what was acknowledged, `mode=ro` refuse to write it.
+        if url.contains('?') {
+            return Err(bad("parameters behind `?` are not taken"));
+        }
         let options = SqliteConnectOptions::from_str(url).map_err(|_| bad("not a SQLite URL"))?;
         let path = options.get_filename().to_owned();
         if path.as_os_str().is_empty() || url.contains(":memory:") {

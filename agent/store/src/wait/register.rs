@@ -167,7 +167,8 @@ async fn link(tx: &mut Tx, wait_id: &str, dependency: &Dependency) -> Result<(),
     Ok(())
 }
 
-/// Whether every pin's snapshot can still be read, as far as the log knows.
+/// Whether every pin's snapshot can still be read, as far as the log knows. While a history is on
+/// hold nobody knows: the pinned snapshot may be gone, or its id stand for another commit.
 async fn readable(tx: &mut Tx, pins: &[Pin]) -> Result<bool, StoreError> {
     for pin in pins {
         let mut query = Query::select();
@@ -183,6 +184,7 @@ async fn readable(tx: &mut Tx, pins: &[Pin]) -> Result<bool, StoreError> {
                     .and(Expr::col(("s", "generation")).equals(("v", "generation"))),
             )
             .and_where(Expr::col(("s", "asset_key")).eq(pin.asset.as_str()))
+            .and_where(Expr::col(("s", "hold_reason")).is_null())
             .and_where(Expr::col(("v", "generation")).eq(pin.position.generation))
             .and_where(Expr::col(("v", "snapshot_id")).eq(pin.snapshot_id));
         let rows = tx.rows(&query).await?;
