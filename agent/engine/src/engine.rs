@@ -81,6 +81,14 @@ pub enum EngineError {
     /// No asset has this key.
     #[error("no asset has the key {0}")]
     NoSuchAsset(AssetKey),
+    /// The asset's table was never read with success.
+    #[error("nothing is known of {key} yet, since its table can't be read: {reason}")]
+    NeverRead {
+        /// The asset.
+        key: AssetKey,
+        /// Why, and the way out.
+        reason: String,
+    },
 }
 
 /// Who asks for a verdict.
@@ -139,7 +147,7 @@ pub struct Engine {
     chance: Arc<Chance>,
     interest: Arc<Interest>,
     health: HealthBoard,
-    hub: HubHandle,
+    pub(crate) hub: HubHandle,
     register: Gather<Registration, StoredWait>,
     acknowledge: Gather<String, Option<bool>>,
 }
@@ -188,7 +196,6 @@ impl Engine {
         tasks.spawn(hub_task.run(stop.clone()));
         tasks.spawn(loader.run());
         tasks.spawn(decider.run());
-        tasks.spawn(ingest_task.run());
         tasks.spawn(write_registrations(store.clone(), registrations));
         tasks.spawn(write_acknowledgements(store.clone(), clock.clone(), acknowledgements));
         for wait in open_waits {
@@ -197,6 +204,8 @@ impl Engine {
             let _ = hub.wait(wait, None).await;
         }
         if config.polling {
+            // Only the poller hands anything in: without it ingest would end at once.
+            tasks.spawn(ingest_task.run());
             tasks.spawn(poller.run(stop.clone()));
         }
         if let Some(interval) = config.sweep_interval {
@@ -291,13 +300,17 @@ impl Engine {
             .map(|condition| condition.asset.clone())
             .filter(|key| self.config.polling && self.catalogs.of(key).is_some())
             .collect();
-        let reads = keys.iter().map(|key| {
+        for key in &keys {
             self.interest.hurry(key);
-            self.health.read_since(key, now, self.config.resolve_timeout)
-        });
-        for read in reads.collect::<Vec<_>>() {
-            read.await;
         }
+        let reads = async {
+            for key in &keys {
+                self.health.read_since(key, now).await;
+            }
+        };
+        // One limit for all: a caller takes a stream without a first message for dead. Running out of
+        // time is no error here.
+        let _ = tokio::time::timeout(self.config.resolve_timeout, reads).await;
     }
 
     /// Stores that READY of a wait was received.
@@ -335,7 +348,10 @@ impl Engine {
         let (mut loaded, _) = self.store.load(std::slice::from_ref(key)).await?;
         match loaded.remove(key) {
             Some(Loaded::Known(asset)) => Ok(AssetReport { asset: *asset, source: self.source(key) }),
-            _ => Err(EngineError::NoSuchAsset(key.clone())),
+            _ => Err(match self.source(key).and_then(|source| source.health.failing) {
+                Some((reason, _)) => EngineError::NeverRead { key: key.clone(), reason },
+                None => EngineError::NoSuchAsset(key.clone()),
+            }),
         }
     }
 

@@ -83,3 +83,6 @@ impl<A> Callers<A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

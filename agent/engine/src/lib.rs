@@ -21,6 +21,10 @@ mod observer;
 mod poll;
 mod stream;
 mod sweep;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use catalogs::{CatalogEntry, Catalogs};
 pub use clock::{Chance, Clock, SystemClock};

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use asset_store::Store;
+use asset_store::{Store, StoreError, WaitStatus};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -31,18 +31,22 @@ impl Sweeper {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
             }
-            let marked = match self.store.marked(i64::MAX, self.batch).await {
-                Ok(marked) => marked,
-                Err(error) => {
-                    warn!(reason = %error, "marks can't be read");
-                    continue;
-                }
-            };
-            let stuck: Vec<String> = marked.iter().filter(|id| before.contains(id)).cloned().collect();
-            if !stuck.is_empty() {
-                self.hub.send(Command::Sweep(stuck)).await;
+            match self.sweep(&before).await {
+                Ok(marked) => before = marked,
+                Err(error) => warn!(reason = %error, "marks can't be read"),
             }
-            before = marked;
         }
+    }
+
+    /// Hands over what is still marked; answers all that is marked now.
+    async fn sweep(&self, before: &[String]) -> Result<Vec<String>, StoreError> {
+        let marked = self.store.marked(i64::MAX, self.batch).await?;
+        let stuck: Vec<String> = marked.iter().filter(|id| before.contains(id)).cloned().collect();
+        if !stuck.is_empty() {
+            let mut waits = self.store.waits(&stuck).await?;
+            waits.retain(|wait| wait.status == WaitStatus::Open);
+            self.hub.send(Command::Sweep(waits)).await;
+        }
+        Ok(marked)
     }
 }

@@ -87,8 +87,8 @@ pub(crate) enum Command {
         revision: i64,
     },
     Decided(crate::decide::Decided),
-    /// Waits with marks that no notice has taken away.
-    Sweep(Vec<String>),
+    /// Open waits with marks that no notice has taken away.
+    Sweep(Vec<StoredWait>),
 }
 
 /// Speaks to the hub. Every call waits while the hub's queue is full.
@@ -208,26 +208,32 @@ impl Hub {
             Command::Moved(moved) => self.take_moved(moved),
             Command::Loaded { found, revision } => {
                 self.revision = self.revision.max(revision);
-                self.views.loaded();
                 let mut concerned = BTreeSet::new();
                 for (key, loaded) in found {
-                    if self.views.learn(&key, loaded) {
+                    if self.views.learn_loaded(&key, loaded) {
                         concerned.extend(self.views.waits(&key));
                     }
                 }
+                self.views.loaded();
                 for number in concerned {
                     self.waits.evaluate(number, &mut self.views, self.revision);
                 }
             }
             Command::Decided(decided) => {
+                let mut concerned = BTreeSet::new();
                 for (key, loaded) in decided.reloaded {
-                    self.views.learn(&key, loaded);
+                    if self.views.learn(&key, loaded) {
+                        concerned.extend(self.views.waits(&key));
+                    }
                 }
                 self.waits.take_decided(decided.outcomes, &mut self.views, self.revision);
+                for number in concerned {
+                    self.waits.evaluate(number, &mut self.views, self.revision);
+                }
             }
-            Command::Sweep(ids) => {
-                let taken = self.waits.take_up(&ids, &mut self.views, self.revision);
-                self.observer.swept(taken);
+            Command::Sweep(marked) => {
+                self.observer.swept(marked.len());
+                self.waits.take_up(marked, &mut self.views, self.revision);
             }
         }
     }
@@ -241,9 +247,9 @@ impl Hub {
                 self.revision = self.revision.max(asset.revision);
                 self.watchers.send(asset);
             }
-            if self.views.learn(&change.key, change.now) {
-                concerned.extend(self.views.waits(&change.key));
-            }
+            // Also where a load brought the state before this notice: the marks are still there.
+            self.views.learn(&change.key, change.now);
+            concerned.extend(self.views.waits(&change.key));
             handed_over.push(change.handed_over);
         }
         for number in concerned {

@@ -102,6 +102,12 @@ impl Views {
         newer
     }
 
+    /// Takes the answer to a load. A key that was asked for again meanwhile waits for its own load:
+    /// this one may have read a state that is older than the wait.
+    pub fn learn_loaded(&mut self, key: &AssetKey, loaded: Loaded) -> bool {
+        !self.to_load.contains(key) && self.learn(key, loaded)
+    }
+
     /// A load was answered: the next one can go.
     pub fn loaded(&mut self) {
         self.loading = false;
@@ -125,3 +131,6 @@ fn age(loaded: &Loaded) -> (u8, i64) {
         Loaded::Known(asset) => (2, asset.revision),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,8 @@ pub struct Waits {
     /// Stored waits by their id.
     stored: HashMap<Arc<str>, WaitNumber>,
     next_number: WaitNumber,
+    /// How many readers all of them have.
+    readers: usize,
     /// Decisions for the next group, one a wait; a group is under way while `deciding`.
     decisions: BTreeMap<WaitNumber, Decision>,
     decider: DeciderPort,
@@ -55,6 +57,7 @@ impl Waits {
             waits: HashMap::new(),
             stored: HashMap::new(),
             next_number: 0,
+            readers: 0,
             decisions: BTreeMap::new(),
             decider,
             deciding: false,
@@ -63,7 +66,7 @@ impl Waits {
 
     /// How many readers wait.
     pub fn streams(&self) -> usize {
-        self.waits.values().map(|wait| wait.slots.len()).sum()
+        self.readers
     }
 
     /// Adds a wait, or a reader to one that is here.
@@ -85,6 +88,7 @@ impl Waits {
         let number = self.next_number;
         self.next_number += 1;
         let unread = slot.is_none();
+        self.readers += usize::from(!unread);
         let assets: Vec<AssetKey> = dependency.assets().into_iter().collect();
         let wait = Wait {
             dependency,
@@ -124,6 +128,7 @@ impl Waits {
                 slot.send_replace(Some(last.clone()));
             }
             wait.slots.push(slot);
+            self.readers += 1;
         }
         self.evaluate(number, views, revision);
     }
@@ -136,14 +141,15 @@ impl Waits {
         self.evaluate(number, views, revision);
     }
 
-    /// Evaluates stored waits by id; answers how many there were.
-    pub fn take_up(&mut self, ids: &[String], views: &mut Views, revision: i64) -> usize {
-        let numbers: Vec<WaitNumber> =
-            ids.iter().filter_map(|id| self.stored.get(id.as_str()).copied()).collect();
-        for number in &numbers {
-            self.asset_moved(*number, views, revision);
+    /// Evaluates open waits that have a mark. One that is not here lost its caller between its
+    /// registration and the hub.
+    pub fn take_up(&mut self, marked: Vec<StoredWait>, views: &mut Views, revision: i64) {
+        for wait in marked {
+            match self.stored.get(wait.wait_id.as_str()) {
+                Some(&number) => self.asset_moved(number, views, revision),
+                None => self.add(NewWait::Stored(Box::new(wait)), None, views, revision),
+            }
         }
-        numbers.len()
     }
 
     /// Evaluates a wait once all that it looks at is loaded, and says or stores what changed.
@@ -316,6 +322,7 @@ impl Waits {
         let Some(mut wait) = self.waits.remove(&number) else {
             return;
         };
+        self.readers -= wait.slots.len();
         wait.count(&*self.observer, Vec::new());
         if let Kind::Stored { wait_id, .. } = &wait.kind {
             self.stored.remove(wait_id);
@@ -329,7 +336,9 @@ impl Waits {
     pub fn tidy(&mut self, views: &mut Views) {
         let mut gone = Vec::new();
         for (number, wait) in &mut self.waits {
+            let before = wait.slots.len();
             wait.slots.retain(|slot| !slot.is_closed());
+            self.readers -= before - wait.slots.len();
             if wait.slots.is_empty() && matches!(wait.kind, Kind::Anonymous) {
                 gone.push(*number);
             }

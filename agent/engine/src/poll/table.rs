@@ -48,7 +48,11 @@ impl TablePoll {
             Err(error) => (PollResult::Failed, Some(error)),
         };
         context.observer.polled(&self.key, result, timer.elapsed());
-        context.health.record(&self.key, began, error);
+        // A read that was cut short or thrown away has not come to the table's head: whoever waits for a
+        // fresh read waits for the next one.
+        if error.is_some() || self.pace != Pace::AtOnce {
+            context.health.record(&self.key, began, error);
+        }
         self
     }
 

@@ -1,0 +1,8 @@
+//! The engine as a whole, over a real store.
+
+mod deciding;
+mod registering;
+mod restarting;
+mod slow_readers;
+mod starting;
+mod sweeping;
