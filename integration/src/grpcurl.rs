@@ -1,5 +1,6 @@
 //! grpcurl against a server with reflection, as a person at a terminal uses it.
 
+use std::io::{Seek, Write};
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
@@ -61,8 +62,12 @@ impl Grpcurl {
 
     /// Calls a method, e.g. `asset.v1.AssetService/GetAsset`, and waits for its end.
     pub async fn call(&self, method: &str, request: &Value) -> Result<Outcome> {
-        let mut command = self.command(&["-d", &request.to_string()])?;
-        command.arg(method);
+        // A large request has no room among the arguments.
+        let mut input = tempfile::tempfile()?;
+        input.write_all(request.to_string().as_bytes())?;
+        input.rewind()?;
+        let mut command = self.command(&["-d", "@"])?;
+        command.arg(method).stdin(input);
         run(command).await
     }
 

@@ -58,7 +58,7 @@ async fn main() -> ExitCode {
     };
     outcome.unwrap_or_else(|error| {
         // Standard error may be closed; the exit code says it all the same.
-        let _ = writeln!(std::io::stderr(), "asset-agent: {error:#}");
+        let _ = writeln!(std::io::stderr(), "asset-agent: {}", told(&error));
         ExitCode::FAILURE
     })
 }
@@ -79,10 +79,23 @@ async fn check(source: &Source) -> Result<ExitCode> {
         match check.outcome {
             Ok(found) => writeln!(out, "ok    {}: {found}", check.subject)?,
             Err(error) => {
-                writeln!(out, "FAIL  {}: {error:#}", check.subject)?;
+                writeln!(out, "FAIL  {}: {}", check.subject, told(&error))?;
                 code = ExitCode::FAILURE;
             }
         }
     }
     Ok(code)
+}
+
+/// An error with its causes in one line. Some name their cause themselves: it is not said twice.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }

@@ -30,6 +30,7 @@ pub fn failed(error: EngineError) -> Status {
         EngineError::Store(_) => (Code::Unavailable, "STORE_UNREACHABLE"),
         EngineError::NoSuchWait(_) => (Code::NotFound, "NO_SUCH_WAIT"),
         EngineError::NotReady(_) => (Code::FailedPrecondition, "WAIT_NOT_READY"),
+        EngineError::NeverRead { .. } => (Code::NotFound, "TABLE_NEVER_READ"),
         EngineError::NoSuchAsset(_) => (Code::NotFound, "NO_SUCH_ASSET"),
     };
     let details = ErrorDetails::with_error_info(reason, DOMAIN, HashMap::new());
