@@ -63,7 +63,7 @@ async fn main() -> Result<()> {
     sensor.says_what_is_missing().await?;
     let second = writer.append(TABLE, 3).await?;
     tell(&format!("pypaimon commits snapshot {}", second.snapshot_id));
-    sensor.is_released().await?;
+    sensor.released().await?;
 
     step("Once more, with the agent killed while the sensor waits");
     let mut sensor = Sensor::start(&endpoint, second.snapshot_id + 1).await?;
@@ -74,7 +74,7 @@ async fn main() -> Result<()> {
     tell(&format!("pypaimon commits snapshot {} while no agent runs", third.snapshot_id));
     agent.server.start_again()?;
     tell("agent started again");
-    sensor.is_released().await?;
+    sensor.released().await?;
 
     if !stay {
         agent.server.terminate(PATIENCE).await?;
@@ -154,7 +154,7 @@ impl Sensor {
         }
     }
 
-    async fn is_released(mut self) -> Result<()> {
+    async fn released(mut self) -> Result<()> {
         let rest = async {
             while let Some(line) = self.words.next_line().await? {
                 tell(&format!("sensor: {line}"));
