@@ -144,6 +144,16 @@ impl<S: Subscription> Returning<S> {
         }
     }
 
+    /// After the last message: reads on in the background, for a moment at most, to where the agent ends
+    /// the stream. A stream that is dropped before is reset, and HTTP/2 closes a connection on which
+    /// many streams were reset while the other side was ending them: all others would break with it.
+    pub(crate) fn let_end(&mut self) {
+        let over = Phase::Pausing { until: Instant::now() };
+        if let Phase::Open { mut stream, .. } = std::mem::replace(&mut self.phase, over) {
+            tokio::spawn(async move { timeout(GRACE, stream.message()).await.is_ok() });
+        }
+    }
+
     /// The moment at which the present phase must end.
     fn limit(&self) -> Option<Instant> {
         if let Phase::Open { .. } = self.phase {

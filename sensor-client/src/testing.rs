@@ -15,7 +15,7 @@ use asset_proto::v1::{
     asset_service_server::{AssetService, AssetServiceServer},
     dependency_service_server::{DependencyService, DependencyServiceServer},
 };
-use tokio::{net::TcpListener, runtime::Runtime};
+use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot};
 use tokio_stream::{Stream, StreamExt, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status, transport::Server};
 
@@ -33,6 +33,9 @@ pub(crate) enum Play<T> {
     Break(Vec<T>, Status),
     /// With these messages, then nothing more.
     Hold(Vec<T>),
+    /// With these messages, then a clean end once `end` says so; `ended` is told, or dropped when the
+    /// client resets the stream before.
+    Linger { messages: Vec<T>, end: oneshot::Receiver<()>, ended: oneshot::Sender<()> },
 }
 
 /// One method: what it was asked, and how it answers the next calls. A call past the end of the
@@ -213,6 +216,19 @@ async fn play<T: Send + 'static>(play: Play<T>) -> Result<Response<Answers<T>>, 
         }
         Play::Hold(messages) => {
             Box::pin(tokio_stream::iter(messages.into_iter().map(Ok)).chain(tokio_stream::pending()))
+        }
+        Play::Linger { messages, end, ended } => {
+            let mut rest = Some((end, ended));
+            let last = tokio_stream::once(()).then(move |()| {
+                let rest = rest.take();
+                async move {
+                    let (end, ended) = rest?;
+                    end.await.ok()?;
+                    ended.send(()).ok()?;
+                    None
+                }
+            });
+            Box::pin(tokio_stream::iter(messages.into_iter().map(Ok)).chain(last.filter_map(|none| none)))
         }
     };
     Ok(Response::new(answers))

@@ -72,7 +72,7 @@ impl Wait {
                 Ok(Some(Step::Back(endpoint))) => WaitEvent::Back(endpoint),
                 Ok(Some(Step::Message(message))) => match message.status() {
                     Says::Ready => {
-                        self.over = true;
+                        self.end();
                         WaitEvent::Ready(message)
                     }
                     Says::Blocked => {
@@ -80,7 +80,7 @@ impl Wait {
                         WaitEvent::Blocked(message)
                     }
                     Says::Timeout => {
-                        self.over = true;
+                        self.end();
                         WaitEvent::TimedOut(Some(self.last_word(message)))
                     }
                     Says::Heartbeat | Says::Unspecified => continue,
@@ -97,6 +97,12 @@ impl Wait {
             return Ok(Some(event));
         }
         Ok(None)
+    }
+
+    /// The agent has said its last word.
+    fn end(&mut self) {
+        self.over = true;
+        self.stream.let_end();
     }
 
     /// The agent's TIMEOUT, with the last verdict where it has none of its own.

@@ -29,11 +29,28 @@ pub struct Asset {
     pub update_time: Millis,
 }
 
-/// What the store knows under a key.
+/// Why nothing is known of an asset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unread {
+    /// No catalog of the configuration has its table.
+    NoCatalog,
+    /// Its catalog is configured to read some tables, and this is none of them.
+    NotListed,
+    /// This agent is configured to read no table.
+    PollingOff,
+    /// Its table is about to be read for the first time.
+    NotYet,
+    /// Its table can't be read: why, and the way out.
+    Failing(String),
+}
+
+/// What is known under a key.
 #[derive(Debug, Clone, Copy)]
 pub enum Knowledge<'a> {
-    /// Nothing.
+    /// The store has nothing.
     Unknown,
+    /// The store has nothing, and the caller knows why.
+    Unread(&'a Unread),
     /// A catalog was read and has no such table.
     Absent,
     /// This asset.

@@ -54,7 +54,7 @@ impl Baselines {
     pub fn begin<'a>(dependency: &Dependency, lookup: impl Fn(&AssetKey) -> Knowledge<'a>) -> Self {
         let registered = dependency.conditions().filter(|condition| condition.since == Since::Registered);
         let baseline = |key: &AssetKey| match lookup(key) {
-            Knowledge::Unknown => Baseline::FirstRead,
+            Knowledge::Unknown | Knowledge::Unread(_) => Baseline::FirstRead,
             Knowledge::Absent => Baseline::Above(Floor::BelowAll),
             Knowledge::Known(asset) => Baseline::Above(asset.head()),
         };

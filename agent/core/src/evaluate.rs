@@ -1,7 +1,7 @@
 //! The evaluator: whether a dependency holds, and if not, why. There is no other.
 
 use crate::{
-    asset::{Asset, Knowledge},
+    asset::{Asset, Knowledge, Unread},
     baseline::Baselines,
     condition::{Condition, Dependency, Since},
     key::AssetKey,
@@ -143,7 +143,8 @@ fn judge(
         (Since::Registered, _) => Some(None),
     };
     let verdict = match known {
-        Knowledge::Unknown => Err(Reason::UnknownAsset),
+        Knowledge::Unknown => Err(Reason::Unread(Unread::NoCatalog)),
+        Knowledge::Unread(why) => Err(Reason::Unread(why.clone())),
         Knowledge::Absent => Err(Reason::TableAbsent),
         Knowledge::Known(asset) => pin(condition, newer_than.flatten(), asset),
     };
@@ -168,11 +169,12 @@ fn pin(condition: &Condition, newer_than: Option<Floor>, asset: &Asset) -> Resul
     }
     let (position, data) = asset.latest_data().ok_or(Reason::NoSnapshot)?;
     let found = data.commit.snapshot_id;
+    let head = asset.latest().map(|(_, version)| version.commit.snapshot_id).filter(|head| *head != found);
     if let Some(wanted) = condition.min_snapshot_id.filter(|min| found < *min) {
-        return Err(Reason::BelowMinSnapshot { wanted, found });
+        return Err(Reason::BelowMinSnapshot { wanted, found, head });
     }
     if newer_than.is_some_and(|floor| !floor.is_below(position)) {
-        return Err(Reason::NotNewer { found });
+        return Err(Reason::NotNewer { found, head });
     }
     let carrier = asset.log.readable_carrier(position).ok_or(Reason::NotReadable { found })?;
     Ok(Pin {

@@ -1,6 +1,6 @@
 //! Why a condition does not hold, as a code with arguments, and how that reads in English.
 
-use crate::change::Hold;
+use crate::{asset::Unread, change::Hold};
 
 /// What blocks a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,8 +36,8 @@ pub struct Wanted {
 /// Why a condition does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// No catalog has been asked for that table, and nobody registered it.
-    UnknownAsset,
+    /// Nothing is known of it.
+    Unread(Unread),
     /// Its catalog was read and has no such table.
     TableAbsent,
     /// The table has no snapshot yet.
@@ -48,11 +48,15 @@ pub enum Reason {
         wanted: i64,
         /// Native id of the newest data version.
         found: i64,
+        /// Native id of the newest commit, where that one brought no data.
+        head: Option<i64>,
     },
     /// Nothing new since the wait began.
     NotNewer {
         /// Native id of the newest data version.
         found: i64,
+        /// Native id of the newest commit, where that one brought no data.
+        head: Option<i64>,
     },
     /// The newest data version and all that carry its data have expired.
     NotReadable {
@@ -72,7 +76,7 @@ impl Reason {
     /// What blocks.
     pub fn blocked_by(&self) -> BlockedBy {
         match self {
-            Self::UnknownAsset | Self::TableAbsent => BlockedBy::UnknownAsset,
+            Self::Unread(_) | Self::TableAbsent => BlockedBy::UnknownAsset,
             Self::AgentPaused { .. } => BlockedBy::Paused,
             _ => BlockedBy::Snapshot,
         }
@@ -81,7 +85,11 @@ impl Reason {
     /// Stable code, such as `BELOW_MIN_SNAPSHOT`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::UnknownAsset => "UNKNOWN_ASSET",
+            Self::Unread(Unread::NoCatalog) => "UNKNOWN_ASSET",
+            Self::Unread(Unread::NotListed) => "TABLE_NOT_LISTED",
+            Self::Unread(Unread::PollingOff) => "POLLING_OFF",
+            Self::Unread(Unread::NotYet) => "TABLE_NOT_READ_YET",
+            Self::Unread(Unread::Failing(_)) => "TABLE_NEVER_READ",
             Self::TableAbsent => "TABLE_ABSENT",
             Self::NoSnapshot => "NO_SNAPSHOT",
             Self::BelowMinSnapshot { .. } => "BELOW_MIN_SNAPSHOT",
@@ -95,13 +103,23 @@ impl Reason {
     /// The values that the code speaks of.
     pub fn args(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::UnknownAsset | Self::TableAbsent | Self::NoSnapshot => Vec::new(),
-            Self::BelowMinSnapshot { wanted, found } => vec![
-                ("wanted_snapshot_id", wanted.to_string()),
-                ("found_snapshot_id", found.to_string()),
-                ("behind", wanted.saturating_sub(*found).to_string()),
-            ],
-            Self::NotNewer { found } | Self::NotReadable { found } | Self::AgentPaused { found } => {
+            Self::Unread(Unread::Failing(error)) => vec![("error", error.clone())],
+            Self::Unread(_) | Self::TableAbsent | Self::NoSnapshot => Vec::new(),
+            Self::BelowMinSnapshot { wanted, found, head } => {
+                let mut args = vec![
+                    ("wanted_snapshot_id", wanted.to_string()),
+                    ("found_snapshot_id", found.to_string()),
+                    ("behind", wanted.saturating_sub(*found).to_string()),
+                ];
+                args.extend(head.map(|head| ("head_snapshot_id", head.to_string())));
+                args
+            }
+            Self::NotNewer { found, head } => {
+                let mut args = vec![("found_snapshot_id", found.to_string())];
+                args.extend(head.map(|head| ("head_snapshot_id", head.to_string())));
+                args
+            }
+            Self::NotReadable { found } | Self::AgentPaused { found } => {
                 vec![("found_snapshot_id", found.to_string())]
             }
             Self::HistoryOnHold(hold) => {
@@ -113,29 +131,45 @@ impl Reason {
     /// What the asset has.
     pub fn found(&self) -> String {
         match self {
-            Self::UnknownAsset => "no asset of this key".to_owned(),
+            Self::Unread(Unread::NoCatalog | Unread::NotListed) => "no asset of this key".to_owned(),
+            Self::Unread(Unread::PollingOff | Unread::NotYet) => "a table that was not read yet".to_owned(),
+            Self::Unread(Unread::Failing(error)) => format!("a table that can't be read ({error})"),
             Self::TableAbsent => "no such table in its catalog".to_owned(),
             Self::NoSnapshot => "a table without a snapshot".to_owned(),
-            Self::BelowMinSnapshot { found, .. } | Self::NotNewer { found } | Self::AgentPaused { found } => {
-                format!("snapshot {found}")
+            Self::BelowMinSnapshot { found, head: Some(head), .. }
+            | Self::NotNewer { found, head: Some(head) } => {
+                format!("data snapshot {found} (newer ones up to {head} brought no data)")
             }
+            Self::BelowMinSnapshot { found, .. }
+            | Self::NotNewer { found, .. }
+            | Self::AgentPaused { found } => format!("snapshot {found}"),
             Self::NotReadable { found } => format!("snapshot {found}, which has expired"),
-            Self::HistoryOnHold(hold) => hold.sentence(),
+            Self::HistoryOnHold(hold) => format!("a history on hold: {}", hold.sentence()),
         }
     }
 
     /// What is missing for the condition to hold.
     pub fn missing(&self) -> String {
         match self {
-            Self::UnknownAsset => "a catalog of the agent's configuration that has this table".to_owned(),
+            Self::Unread(Unread::NoCatalog) => {
+                "a catalog of the agent's configuration that has this table".to_owned()
+            }
+            Self::Unread(Unread::NotListed) => {
+                "this table in `tables` of its catalog, or `discover: true` there".to_owned()
+            }
+            Self::Unread(Unread::PollingOff) => {
+                "an agent that reads tables: its configuration has `paimon-polling.enabled: false`".to_owned()
+            }
+            Self::Unread(Unread::NotYet) => "the table's first read, which is due".to_owned(),
+            Self::Unread(Unread::Failing(_)) => "a table that can be read".to_owned(),
             Self::TableAbsent => "the table and its first snapshot".to_owned(),
             Self::NoSnapshot => "the first snapshot".to_owned(),
-            Self::BelowMinSnapshot { wanted, found } => {
+            Self::BelowMinSnapshot { wanted, found, .. } => {
                 format!("{} behind", wanted.saturating_sub(*found))
             }
             Self::NotNewer { .. } => "a newer snapshot with data".to_owned(),
             Self::NotReadable { .. } => "a snapshot that can be read".to_owned(),
-            Self::HistoryOnHold(_) => "a history that can be compared with the known one".to_owned(),
+            Self::HistoryOnHold(_) => "the history that was known before".to_owned(),
             Self::AgentPaused { .. } => {
                 "an agent that releases: its configuration has `enabled: false`".to_owned()
             }
@@ -162,7 +196,7 @@ impl Wanted {
 /// One condition's verdict in one sentence.
 pub fn sentence(asset: &str, wanted: &Wanted, verdict: Result<i64, &Reason>) -> String {
     match verdict {
-        Ok(pinned) => format!("{asset}: snapshot {pinned} is {}", wanted.words()),
+        Ok(pinned) => format!("{asset}: needs {}, has snapshot {pinned}", wanted.words()),
         Err(reason) => format!(
             "{asset}: needs {}, has {}; missing: {}",
             wanted.words(),

@@ -41,16 +41,16 @@ impl Catalogs {
 
     /// The catalog that a whole table is read from; `None` where no configured one has it.
     pub fn of(&self, key: &AssetKey) -> Option<&Catalog> {
+        let entry = self.named(key)?;
+        (entry.discover || entry.tables.contains(key)).then_some(&entry.catalog)
+    }
+
+    /// The catalog that a whole table's key names, whether or not the table is one of its assets.
+    pub fn named(&self, key: &AssetKey) -> Option<&CatalogEntry> {
         if key.partition().is_some() {
             return None;
         }
-        self.0
-            .iter()
-            .find(|entry| {
-                entry.catalog.format() == key.format()
-                    && entry.catalog.name() == key.catalog()
-                    && (entry.discover || entry.tables.contains(key))
-            })
-            .map(|entry| &entry.catalog)
+        let mut entries = self.0.iter();
+        entries.find(|entry| entry.catalog.format() == key.format() && entry.catalog.name() == key.catalog())
     }
 }

@@ -1,9 +1,9 @@
 //! The engine: what the servers call, and the tasks behind it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use asset_core::{
-    asset::Asset,
+    asset::{Asset, Knowledge, Unread},
     baseline::Baselines,
     condition::{Dependency, Since},
     evaluate::{Evaluation, Releasing, evaluate},
@@ -26,6 +26,7 @@ use crate::{
     loader::LoaderPort,
     observer::Observer,
     poll::{HealthBoard, PollConfig, Poller, PollerParts, SourceHealth},
+    readings::{self, Readings},
     stream::{WaitStream, WatchStream},
     sweep,
 };
@@ -146,7 +147,7 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     chance: Arc<Chance>,
     interest: Arc<Interest>,
-    health: HealthBoard,
+    readings: Readings,
     pub(crate) hub: HubHandle,
     register: Gather<Registration, StoredWait>,
     acknowledge: Gather<String, Option<bool>>,
@@ -167,12 +168,15 @@ impl Engine {
         let (hub, inbox) = Hub::channel();
         let (loader_port, loader) = LoaderPort::new(store.clone(), hub.clone());
         let (decider_port, decider) = DeciderPort::new(store.clone(), hub.clone());
+        let readings =
+            Readings { catalogs: catalogs.clone(), health: HealthBoard::new(), polling: config.polling };
         let hub_task = Hub::new(
             inbox,
             HubParts {
                 releasing: config.releasing,
                 clock: clock.clone(),
                 interest: interest.clone(),
+                readings: readings.clone(),
                 observer: observer.clone(),
                 loader: loader_port,
                 decider: decider_port,
@@ -180,11 +184,13 @@ impl Engine {
             },
         );
         let (ingest, ingest_task) = Ingest::new(store.clone(), hub.clone(), observer.clone());
-        let (poller, health) = Poller::new(PollerParts {
+        let poller = Poller::new(PollerParts {
             config: config.poll.clone(),
             catalogs: catalogs.clone(),
             store: store.clone(),
             ingest,
+            health: readings.health.clone(),
+            hub: hub.clone(),
             interest: interest.clone(),
             clock: clock.clone(),
             chance: chance.clone(),
@@ -225,7 +231,7 @@ impl Engine {
             clock,
             chance,
             interest,
-            health,
+            readings,
             hub,
             register,
             acknowledge,
@@ -305,7 +311,7 @@ impl Engine {
         }
         let reads = async {
             for key in &keys {
-                self.health.read_since(key, now).await;
+                self.readings.health.read_since(key, now).await;
             }
         };
         // One limit for all: a caller takes a stream without a first message for dead. Running out of
@@ -326,8 +332,12 @@ impl Engine {
     pub async fn evaluate(&self, dependency: &Dependency) -> Result<Evaluated, EngineError> {
         let keys: Vec<AssetKey> = dependency.assets().into_iter().collect();
         let (loaded, revision) = self.store.load(&keys).await?;
-        let lookup =
-            |key: &AssetKey| loaded.get(key).map_or(asset_core::asset::Knowledge::Unknown, Loaded::knowledge);
+        let unread: BTreeMap<&AssetKey, Unread> =
+            keys.iter().map(|key| (key, self.readings.unread(key))).collect();
+        let lookup = |key: &AssetKey| match (loaded.get(key), unread.get(key)) {
+            (Some(loaded), Some(unread)) => readings::knowledge(loaded, unread),
+            _ => Knowledge::Unknown,
+        };
         let baselines = Baselines::begin(dependency, lookup);
         let evaluation = evaluate(dependency, &baselines, self.config.releasing, lookup);
         Ok(Evaluated { evaluation, revision, at: self.clock.now() })
@@ -367,7 +377,7 @@ impl Engine {
 
     /// How many tables are read, and how many of them can't be.
     pub fn tables(&self) -> (usize, usize) {
-        self.health.counts()
+        self.readings.health.counts()
     }
 
     fn source(&self, key: &AssetKey) -> Option<SourceReport> {
@@ -375,7 +385,7 @@ impl Engine {
         Some(SourceReport {
             catalog: catalog.name().to_owned(),
             location: catalog.location(key),
-            health: self.health.of(key).unwrap_or_default(),
+            health: self.readings.health.of(key).unwrap_or_default(),
         })
     }
 }

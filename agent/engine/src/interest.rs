@@ -22,6 +22,16 @@ struct Board {
     watched: HashMap<u64, GlobSet>,
     /// Tables to poll now, each once however often it is asked for.
     urgent: HashSet<AssetKey>,
+    /// Whether a watcher came since the poller looked last.
+    watchers: bool,
+}
+
+/// What was added since the poller looked last.
+pub struct News {
+    /// Tables to poll now.
+    pub urgent: HashSet<AssetKey>,
+    /// Whether a watcher came: any table may concern it.
+    pub watchers: bool,
 }
 
 impl Interest {
@@ -41,7 +51,9 @@ impl Interest {
 
     /// From now on a watcher looks at what matches.
     pub fn watch(&self, id: u64, globs: GlobSet) {
-        self.board().watched.insert(id, globs);
+        let mut board = self.board();
+        board.watched.insert(id, globs);
+        board.watchers = true;
         self.news.notify_one();
     }
 
@@ -62,9 +74,10 @@ impl Interest {
         board.wanted.contains(key) || board.watched.values().any(|globs| globs.is_match(key.as_str()))
     }
 
-    /// Takes the tables to poll now.
-    pub fn take_urgent(&self) -> HashSet<AssetKey> {
-        std::mem::take(&mut self.board().urgent)
+    /// Takes what was added.
+    pub fn take_news(&self) -> News {
+        let mut board = self.board();
+        News { urgent: std::mem::take(&mut board.urgent), watchers: std::mem::take(&mut board.watchers) }
     }
 
     /// Waits until something was added.

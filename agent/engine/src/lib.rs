@@ -19,6 +19,7 @@ mod interest;
 mod loader;
 mod observer;
 mod poll;
+mod readings;
 mod stream;
 mod sweep;
 #[cfg(test)]

@@ -90,7 +90,7 @@ async fn a_table_that_never_could_be_read_says_so_to_whoever_asks() {
     let scene =
         Scene::start_with(|config| config["catalogs"][0]["warehouse"] = warehouse.into()).await.unwrap();
     let mut sensor = scene.sensor(&["wait", "--asset", KEY, "--timeout", "60s"]).unwrap();
-    sensor.says("waiting: ", SOON).await.unwrap();
+    sensor.says("has a table that can't be read (", SOON).await.unwrap();
     let said = deadline::until("asking for it says why", SOON, async || {
         let state = scene.sensor(&["assets", "state", KEY]).ok()?.ended(SOON).await.ok()?;
         state.stderr.contains("since its table can't be read").then_some(state)

@@ -1,6 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use asset_proto::v1::{Condition, PinnedVersion};
+use tokio::sync::oneshot;
 use tonic::Code;
 use tonic_types::{ErrorDetails, StatusExt};
 
@@ -113,6 +114,23 @@ async fn every_break_is_survived_with_what_was_heard_before_it() {
     let expected = [(0, "", ""), (0, "", ""), (9, "t-2", "w-1"), (11, "t-3", "w-1"), (11, "t-3", "w-1")];
     assert_eq!(resumed, expected.map(|(revision, token, id)| (revision, token.to_owned(), id.to_owned())));
     assert_eq!(wait.next().await, Ok(None));
+}
+
+/// HTTP/2 closes a connection on which many streams were reset while the other side was ending them.
+#[tokio::test]
+async fn a_stream_is_not_reset_after_its_last_word() {
+    let (end, when) = oneshot::channel();
+    let (ended, end_seen) = oneshot::channel();
+    let agent = Agent::resolving([
+        Play::Linger { messages: vec![ready(1)], end: when, ended },
+        Play::Send(vec![ready(2)]),
+    ]);
+    let client = client(&[agent.address], hasty());
+    assert!(matches!(soon(client.wait(request()).next()).await, Ok(Some(WaitEvent::Ready(_)))));
+    // A reset of the first stream would arrive before the second one is opened.
+    assert_eq!(events(&mut client.wait(request())).await, ["ready 2 pin 7"]);
+    end.send(()).expect("the stream is still open");
+    soon(end_seen).await.expect("the stream ends without a reset");
 }
 
 #[tokio::test]

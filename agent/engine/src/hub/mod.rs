@@ -34,7 +34,10 @@ use tokio_util::sync::CancellationToken;
 pub use answer::{Standing, WaitUpdate};
 pub use watcher::{NewWatcher, StateFeed};
 
-use crate::{clock::Clock, decide::DeciderPort, interest::Interest, loader::LoaderPort, observer::Observer};
+use crate::{
+    clock::Clock, decide::DeciderPort, interest::Interest, loader::LoaderPort, observer::Observer,
+    readings::Readings,
+};
 use views::Views;
 use waits::Waits;
 use watcher::Watchers;
@@ -87,6 +90,8 @@ pub(crate) enum Command {
         revision: i64,
     },
     Decided(crate::decide::Decided),
+    /// Reading a table goes another way than before.
+    ReadDifferently(AssetKey),
     /// Open waits with marks that no notice has taken away.
     Sweep(Vec<StoredWait>),
 }
@@ -105,6 +110,11 @@ impl HubHandle {
     pub async fn moved(&self, moved: Vec<Moved>) {
         // A hub that stopped has no readers left.
         let _ = self.0.send(Command::Moved(moved)).await;
+    }
+
+    /// Tells that a table can't be read any more, or again, or for another reason.
+    pub async fn read_differently(&self, key: AssetKey) {
+        self.send(Command::ReadDifferently(key)).await;
     }
 
     /// Adds a wait; verdicts go to `slot`.
@@ -135,6 +145,8 @@ pub struct HubParts {
     pub clock: Arc<dyn Clock>,
     /// Who wants what read.
     pub interest: Arc<Interest>,
+    /// How reading tables goes.
+    pub readings: Readings,
     /// Who counts.
     pub observer: Arc<dyn Observer>,
     /// Where states are loaded.
@@ -167,7 +179,7 @@ impl Hub {
     pub fn new(inbox: HubInbox, parts: HubParts) -> Self {
         Self {
             commands: inbox.0,
-            views: Views::new(parts.interest.clone(), parts.loader),
+            views: Views::new(parts.interest.clone(), parts.readings, parts.loader),
             waits: Waits::new(parts.releasing, parts.clock, parts.observer.clone(), parts.decider),
             watchers: Watchers::new(parts.interest),
             observer: parts.observer,
@@ -229,6 +241,13 @@ impl Hub {
                 self.waits.take_decided(decided.outcomes, &mut self.views, self.revision);
                 for number in concerned {
                     self.waits.evaluate(number, &mut self.views, self.revision);
+                }
+            }
+            Command::ReadDifferently(key) => {
+                if self.views.reread(&key) {
+                    for number in self.views.waits(&key) {
+                        self.waits.evaluate(number, &mut self.views, self.revision);
+                    }
                 }
             }
             Command::Sweep(marked) => {

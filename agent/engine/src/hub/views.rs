@@ -5,10 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use asset_core::{asset::Knowledge, key::AssetKey};
+use asset_core::{
+    asset::{Knowledge, Unread},
+    key::AssetKey,
+};
 use asset_store::Loaded;
 
-use crate::{interest::Interest, loader::LoaderPort};
+use crate::{
+    interest::Interest,
+    loader::LoaderPort,
+    readings::{self, Readings},
+};
 
 /// Number of a wait inside the hub.
 pub type WaitNumber = u64;
@@ -17,6 +24,7 @@ pub type WaitNumber = u64;
 pub struct Views {
     views: HashMap<AssetKey, View>,
     interest: Arc<Interest>,
+    readings: Readings,
     loader: LoaderPort,
     /// Keys for the next load; one load runs at a time.
     to_load: BTreeSet<AssetKey>,
@@ -26,22 +34,25 @@ pub struct Views {
 struct View {
     /// `None` until it is loaded.
     state: Option<Loaded>,
+    /// Why there is nothing in the store, where there is nothing.
+    unread: Unread,
     waits: HashSet<WaitNumber>,
 }
 
 impl Views {
-    pub fn new(interest: Arc<Interest>, loader: LoaderPort) -> Self {
-        Self { views: HashMap::new(), interest, loader, to_load: BTreeSet::new(), loading: false }
+    pub fn new(interest: Arc<Interest>, readings: Readings, loader: LoaderPort) -> Self {
+        Self { views: HashMap::new(), interest, readings, loader, to_load: BTreeSet::new(), loading: false }
     }
 
     /// From now on the wait looks at the asset.
     pub fn attach(&mut self, key: &AssetKey, wait: WaitNumber) {
         let interest = &self.interest;
         let to_load = &mut self.to_load;
+        let readings = &self.readings;
         let view = self.views.entry(key.clone()).or_insert_with(|| {
             interest.want(key);
             to_load.insert(key.clone());
-            View { state: None, waits: HashSet::new() }
+            View { state: None, unread: readings.unread(key), waits: HashSet::new() }
         });
         view.waits.insert(wait);
         self.load();
@@ -79,7 +90,18 @@ impl Views {
 
     /// What is known of an asset.
     pub fn knowledge(&self, key: &AssetKey) -> Knowledge<'_> {
-        self.state(key).map_or(Knowledge::Unknown, Loaded::knowledge)
+        let view = self.views.get(key);
+        let loaded = view.and_then(|view| Some((view.state.as_ref()?, &view.unread)));
+        loaded.map_or(Knowledge::Unknown, |(state, unread)| readings::knowledge(state, unread))
+    }
+
+    /// Looks again why nothing is known of an asset. Answers whether that is another thing now.
+    pub fn reread(&mut self, key: &AssetKey) -> bool {
+        let Some(view) = self.views.get_mut(key) else {
+            return false;
+        };
+        let before = std::mem::replace(&mut view.unread, self.readings.unread(key));
+        before != view.unread && matches!(view.state, Some(Loaded::Unknown))
     }
 
     fn state(&self, key: &AssetKey) -> Option<&Loaded> {

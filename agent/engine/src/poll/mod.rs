@@ -5,29 +5,28 @@
 //! often again as it calms down. Pauses are jittered so that tables don't move in step. A table that
 //! can't be read stops no other.
 
+mod health;
 mod schedule;
 mod table;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use asset_core::{key::AssetKey, version::Millis};
+use asset_core::key::AssetKey;
 use asset_store::Store;
-use tokio::{sync::watch, task::JoinSet, time::Instant};
+use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
 
 use crate::{
     catalogs::Catalogs,
     clock::{Chance, Clock},
+    hub::HubHandle,
     ingest::Ingest,
     interest::Interest,
     observer::Observer,
 };
 
+pub use health::{HealthBoard, SourceHealth};
 use schedule::{Pace, Schedule};
 use table::TablePoll;
 
@@ -58,80 +57,6 @@ impl Default for PollConfig {
     }
 }
 
-/// How reading a table goes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SourceHealth {
-    /// When it was last read.
-    pub last_read: Option<Millis>,
-    /// Why it can't be read, and since when.
-    pub failing: Option<(String, Millis)>,
-}
-
-/// The health of every table that this agent reads.
-#[derive(Clone)]
-pub struct HealthBoard {
-    tables: Arc<Mutex<HashMap<AssetKey, SourceHealth>>>,
-    ticks: Arc<watch::Sender<u64>>,
-}
-
-impl HealthBoard {
-    fn new() -> Self {
-        Self { tables: Arc::default(), ticks: Arc::new(watch::Sender::new(0)) }
-    }
-
-    /// The health of one table; `None` while it was never polled.
-    pub fn of(&self, key: &AssetKey) -> Option<SourceHealth> {
-        self.tables().get(key).cloned()
-    }
-
-    /// How many tables are read, and how many of them can't be.
-    pub fn counts(&self) -> (usize, usize) {
-        let tables = self.tables();
-        let failing = tables.values().filter(|health| health.failing.is_some());
-        (tables.len(), failing.count())
-    }
-
-    /// Waits until a poll of the table that began at or after `since` read it to its head, or the
-    /// table can't be read.
-    pub async fn read_since(&self, key: &AssetKey, since: Millis) {
-        let mut ticks = self.ticks.subscribe();
-        loop {
-            let fresh = self
-                .of(key)
-                .is_some_and(|health| health.failing.is_some() || health.last_read >= Some(since));
-            if fresh || ticks.changed().await.is_err() {
-                return;
-            }
-        }
-    }
-
-    fn record(&self, key: &AssetKey, began: Millis, error: Option<String>) {
-        let mut tables = self.tables();
-        let health = tables.entry(key.clone()).or_default();
-        match error {
-            None => {
-                if health.failing.take().is_some() {
-                    info!(assetKey = %key, "the table can be read again");
-                }
-                health.last_read = Some(began);
-            }
-            Some(error) => {
-                if health.failing.as_ref().is_none_or(|(known, _)| *known != error) {
-                    warn!(assetKey = %key, reason = %error, "the table can't be read");
-                }
-                let since = health.failing.take().map_or(began, |(_, since)| since);
-                health.failing = Some((error, since));
-            }
-        }
-        drop(tables);
-        self.ticks.send_modify(|tick| *tick = tick.wrapping_add(1));
-    }
-
-    fn tables(&self) -> std::sync::MutexGuard<'_, HashMap<AssetKey, SourceHealth>> {
-        self.tables.lock().unwrap_or_else(|broken| broken.into_inner())
-    }
-}
-
 /// What polls share.
 pub(crate) struct PollContext {
     pub catalogs: Arc<Catalogs>,
@@ -140,6 +65,7 @@ pub(crate) struct PollContext {
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
     pub health: HealthBoard,
+    pub hub: HubHandle,
     pub strict_every: u32,
 }
 
@@ -165,6 +91,10 @@ pub struct PollerParts {
     pub store: Arc<Store>,
     /// Where findings go.
     pub ingest: Ingest,
+    /// Where the tables' health is shown.
+    pub health: HealthBoard,
+    /// Who is told that a table's health changed.
+    pub hub: HubHandle,
     /// Who wants what.
     pub interest: Arc<Interest>,
     /// The time.
@@ -176,19 +106,19 @@ pub struct PollerParts {
 }
 
 impl Poller {
-    /// A poller, not yet running, and the board that shows its tables' health.
-    pub fn new(parts: PollerParts) -> (Self, HealthBoard) {
-        let health = HealthBoard::new();
+    /// A poller, not yet running.
+    pub fn new(parts: PollerParts) -> Self {
         let context = PollContext {
             catalogs: parts.catalogs,
             store: parts.store,
             ingest: parts.ingest,
             clock: parts.clock,
             observer: parts.observer,
-            health: health.clone(),
+            health: parts.health,
+            hub: parts.hub,
             strict_every: parts.config.strict_every.max(1),
         };
-        let poller = Self {
+        Self {
             config: parts.config,
             context: Arc::new(context),
             interest: parts.interest,
@@ -196,8 +126,7 @@ impl Poller {
             schedule: Schedule::default(),
             running: JoinSet::new(),
             tables: BTreeMap::new(),
-        };
-        (poller, health)
+        }
     }
 
     /// Polls until it is cancelled; polls that run then are finished.
@@ -254,9 +183,13 @@ impl Poller {
 
     fn take_interest(&mut self) {
         let now = Instant::now();
-        for key in self.interest.take_urgent() {
+        let news = self.interest.take_news();
+        for key in news.urgent {
             self.add(key.clone());
             self.schedule.hurry(&key, now);
+        }
+        if !news.watchers {
+            return;
         }
         // A watcher names tables by glob: whatever it looks at is due within one interval from now.
         let soon = now + self.config.interval;

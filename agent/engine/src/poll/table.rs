@@ -50,8 +50,9 @@ impl TablePoll {
         context.observer.polled(&self.key, result, timer.elapsed());
         // A read that was cut short or thrown away has not come to the table's head: whoever waits for a
         // fresh read waits for the next one.
-        if error.is_some() || self.pace != Pace::AtOnce {
-            context.health.record(&self.key, began, error);
+        let told = error.is_some() || self.pace != Pace::AtOnce;
+        if told && context.health.record(&self.key, began, error) {
+            context.hub.read_differently(self.key.clone()).await;
         }
         self
     }

@@ -58,6 +58,11 @@ impl Lake {
         }
     }
 
+    /// A snapshot that is half written.
+    pub fn tear(&self, table: &str, id: i64) {
+        self.write(table, &format!("snapshot/snapshot-{id}"), "{\"version\": 3, \"id\":");
+    }
+
     /// Rolls back: the newest snapshot is gone.
     pub fn remove(&self, table: &str, id: i64) {
         fs::remove_file(self.at(table, &format!("snapshot/snapshot-{id}"))).unwrap();

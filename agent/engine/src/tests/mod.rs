@@ -6,3 +6,4 @@ mod restarting;
 mod slow_readers;
 mod starting;
 mod sweeping;
+mod unread;

@@ -53,7 +53,10 @@ impl Waiting {
         loop {
             let message = self.0.message().await?.context("the stream ended without READY")?;
             if message.status() == Status::Ready {
-                return Ok((message, now()));
+                let at = now();
+                // To its end: HTTP/2 closes a connection on which too many streams are reset.
+                while self.0.message().await?.is_some() {}
+                return Ok((message, at));
             }
         }
     }

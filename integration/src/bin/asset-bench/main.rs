@@ -33,6 +33,10 @@ async fn main() -> Result<()> {
         ["commit-to-ready"] => commit_to_ready::run().await,
         ["fan-out"] => fan_out::run().await,
         [baseline::COMMAND, folder, address] => baseline::serve(folder.as_ref(), address.parse()?).await,
-        _ => bail!("{USAGE}"),
+        ["help" | "-h" | "--help"] => {
+            figures::say(USAGE);
+            Ok(())
+        }
+        _ => bail!("unknown arguments\n\n{USAGE}"),
     }
 }

@@ -103,6 +103,14 @@ fn every_reason_in_words() {
              has snapshot 1002; missing: 1 behind",
         ),
         (
+            wants_newer(ORDERS),
+            two(),
+            world(&[advance(1), advance(2), rewrite(3)]),
+            "snapshot NOT_NEWER[found_snapshot_id=1002 head_snapshot_id=1003]: paimon://lake/ods/orders: needs a \
+             snapshot newer than 1002, the head when the wait began, has data snapshot 1002 (newer ones up to 1003 \
+             brought no data); missing: a newer snapshot with data",
+        ),
+        (
             wants(ORDERS),
             two(),
             world(&[advance(1), advance(2), Change::Expired { earliest: 3 }]),
@@ -114,42 +122,83 @@ fn every_reason_in_words() {
             two(),
             rewound(Some(1001)),
             "snapshot HISTORY_ON_HOLD[cause=REWOUND since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             the table left its known history: snapshot 1002 was its head, now snapshot 1001 is; missing: a history \
-             that can be compared with the known one",
+             a history on hold: the table left its known history: snapshot 1002 was its head, now snapshot 1001 is; \
+             missing: the history that was known before",
         ),
         (
             wants(ORDERS),
             two(),
             rewound(None),
             "snapshot HISTORY_ON_HOLD[cause=REWOUND since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             the table left its known history: snapshot 1002 was its head, now no snapshot is; missing: a history \
-             that can be compared with the known one",
+             a history on hold: the table left its known history: snapshot 1002 was its head, now no snapshot is; \
+             missing: the history that was known before",
         ),
         (
             wants(ORDERS),
             two(),
             world(&broken(HistoryBreak::Recreated)),
             "snapshot HISTORY_ON_HOLD[cause=RECREATED since_millis=7]: paimon://lake/ods/orders: needs a snapshot, \
-             has another table stands under this name: it was dropped and created again; missing: a history that \
-             can be compared with the known one",
+             has a history on hold: another table stands under this name: it was dropped and created again; missing: \
+             the history that was known before",
         ),
         (
             wants(ORDERS),
             two(),
             world(&broken(HistoryBreak::Absent)),
             "snapshot HISTORY_ON_HOLD[cause=ABSENT since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             the table is gone from its catalog; missing: a history that can be compared with the known one",
+             a history on hold: the table is gone from its catalog; missing: the history that was known before",
         ),
-        (wants(ORDERS), unknown(), two(), "READY: paimon://lake/ods/orders: snapshot 1002 is a snapshot"),
+        (
+            wants(ORDERS),
+            unknown(),
+            two(),
+            "READY: paimon://lake/ods/orders: needs a snapshot, has snapshot 1002",
+        ),
         (
             min_and_newer,
             two(),
             world(&[advance(1), advance(2), advance(3)]),
-            "READY: paimon://lake/ods/orders: snapshot 1003 is snapshot >= 1003 and newer than 1002, the head when \
-             the wait began",
+            "READY: paimon://lake/ods/orders: needs snapshot >= 1003 and newer than 1002, the head when the wait \
+             began, has snapshot 1003",
         ),
     ] {
         assert_eq!(told(&evaluated(condition, &began, &now, Releasing::On)), expected);
+    }
+}
+
+#[test]
+fn every_reason_for_knowing_nothing_in_words() {
+    for (unread, expected) in [
+        (
+            Unread::NoCatalog,
+            "unknown_asset UNKNOWN_ASSET[]: paimon://lake/ods/orders: needs a snapshot, has no asset of this key; \
+             missing: a catalog of the agent's configuration that has this table",
+        ),
+        (
+            Unread::NotListed,
+            "unknown_asset TABLE_NOT_LISTED[]: paimon://lake/ods/orders: needs a snapshot, has no asset of this key; \
+             missing: this table in `tables` of its catalog, or `discover: true` there",
+        ),
+        (
+            Unread::PollingOff,
+            "unknown_asset POLLING_OFF[]: paimon://lake/ods/orders: needs a snapshot, has a table that was not read \
+             yet; missing: an agent that reads tables: its configuration has `paimon-polling.enabled: false`",
+        ),
+        (
+            Unread::NotYet,
+            "unknown_asset TABLE_NOT_READ_YET[]: paimon://lake/ods/orders: needs a snapshot, has a table that was \
+             not read yet; missing: the table's first read, which is due",
+        ),
+        (
+            Unread::Failing("no permission".to_owned()),
+            "unknown_asset TABLE_NEVER_READ[error=no permission]: paimon://lake/ods/orders: needs a snapshot, has a \
+             table that can't be read (no permission); missing: a table that can be read",
+        ),
+    ] {
+        let dependency = one(wants(ORDERS));
+        let lookup = |_: &AssetKey| Knowledge::Unread(&unread);
+        let evaluation = evaluate(&dependency, &Baselines::default(), Releasing::On, lookup);
+        assert_eq!(told(&evaluation.groups[0].conditions[0]), expected);
     }
 }
 
@@ -164,7 +213,10 @@ fn a_paused_agent_says_what_it_holds_back() {
     );
     // What does not hold anyway keeps its own reason.
     let blocked = evaluated(wants_min(ORDERS, 1002), &now, &now, Releasing::Paused);
-    assert_eq!(blocked.verdict, Verdict::Blocked(Reason::BelowMinSnapshot { wanted: 1002, found: 1001 }));
+    assert_eq!(
+        blocked.verdict,
+        Verdict::Blocked(Reason::BelowMinSnapshot { wanted: 1002, found: 1001, head: None })
+    );
 }
 
 /// Native id of the pin, if ready.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use asset_core::asset::Asset;
 
 use super::*;
-use crate::{hub::Hub, testing::Lake};
+use crate::{hub::Hub, poll::HealthBoard, testing::Lake};
 
 fn known(revision: i64) -> Loaded {
     Loaded::Known(Box::new(Asset { revision, ..Asset::new(Lake::key("orders")) }))
@@ -15,8 +15,10 @@ async fn a_wait_that_comes_after_a_load_began_does_not_begin_with_its_answer() {
     let lake = Lake::new();
     let (hub, _inbox) = Hub::channel();
     let (port, _loader) = LoaderPort::new(lake.store().await, hub);
+    let readings =
+        Readings { catalogs: lake.catalogs(&["orders"], 1), health: HealthBoard::new(), polling: true };
     let interest = Arc::new(Interest::default());
-    let mut views = Views::new(interest.clone(), port);
+    let mut views = Views::new(interest.clone(), readings, port);
     let key = Lake::key("orders");
 
     views.attach(&key, 1);
@@ -36,7 +38,9 @@ async fn what_is_older_than_what_is_known_changes_nothing() {
     let lake = Lake::new();
     let (hub, _inbox) = Hub::channel();
     let (port, _loader) = LoaderPort::new(lake.store().await, hub);
-    let mut views = Views::new(Arc::default(), port);
+    let readings =
+        Readings { catalogs: lake.catalogs(&["orders"], 1), health: HealthBoard::new(), polling: true };
+    let mut views = Views::new(Arc::default(), readings, port);
     let key = Lake::key("orders");
     assert!(!views.learn(&key, known(1)), "nobody looks at it");
     views.attach(&key, 1);
