@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Where `since: registered` begins for one asset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Baseline {
     /// The table had not been read when the wait began: its head at the first successful read.
@@ -33,7 +33,7 @@ impl Baseline {
 }
 
 /// The baselines of one wait, taken when it began and kept for its whole life.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Baselines(BTreeMap<String, Baseline>);
 

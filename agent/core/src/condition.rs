@@ -26,7 +26,7 @@ pub enum Since {
 
 /// A condition as somebody wrote it. The JSON form is the one of the declared conditions, and what
 /// equals what it was left out is not written, so that a digest of it outlives new fields.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConditionSpec {
     /// Key of the asset.
@@ -46,7 +46,7 @@ pub struct ConditionSpec {
 }
 
 /// A group as somebody wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupSpec {
     /// Its name; empty for a default one.
@@ -57,7 +57,7 @@ pub struct GroupSpec {
 }
 
 /// A condition that was checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Condition {
     /// The asset.
     pub asset: AssetKey,
@@ -70,7 +70,7 @@ pub struct Condition {
 }
 
 /// Conditions that must hold together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Group {
     /// Its name.
     pub name: String,
@@ -79,7 +79,7 @@ pub struct Group {
 }
 
 /// Groups of which one must hold. Checked: every name is unique, no group has an asset twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dependency {
     groups: Vec<Group>,
     specs: Vec<GroupSpec>,

@@ -3,7 +3,7 @@
 use crate::{asset::Unread, change::Hold};
 
 /// What blocks a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockedBy {
     /// No data version that is new enough, or a history on hold.
     Snapshot,

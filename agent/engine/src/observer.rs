@@ -29,8 +29,8 @@ pub trait Observer: Send + Sync + 'static {
     fn state(&self, asset: &Asset);
     /// A change that a poll handed over at some time has been handed to every reader.
     fn published(&self, since_hand_over: Duration);
-    /// A dependency became ready.
-    fn ready(&self, key: &AssetKey, workflow_code: i64, group: &str);
+    /// A dependency became ready in so many waits.
+    fn ready(&self, key: &AssetKey, workflow_code: i64, group: &str, waits: u64);
     /// So many more (or fewer) open waits are blocked by this.
     fn blocked(&self, key: &AssetKey, workflow_code: i64, by: BlockedBy, change: i64);
     /// So many waits and watchers are being served.
@@ -48,7 +48,7 @@ impl Observer for NoObserver {
     fn received(&self, _: &AssetKey, _: usize, _: usize) {}
     fn state(&self, _: &Asset) {}
     fn published(&self, _: Duration) {}
-    fn ready(&self, _: &AssetKey, _: i64, _: &str) {}
+    fn ready(&self, _: &AssetKey, _: i64, _: &str, _: u64) {}
     fn blocked(&self, _: &AssetKey, _: i64, _: BlockedBy, _: i64) {}
     fn streams(&self, _: usize, _: usize) {}
     fn swept(&self, _: usize) {}

@@ -13,6 +13,11 @@ use std::{io::Write, path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+/// A release to a thousand waits allocates on one thread and frees on another: with the system's
+/// allocator that took a quarter of its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The asset agent for Apache DolphinScheduler.
 #[derive(Parser)]
 #[command(version, about, long_about = LONG_ABOUT)]

@@ -227,10 +227,10 @@ impl Observer for Metrics {
         self.published.observe(since_hand_over.as_secs_f64());
     }
 
-    fn ready(&self, key: &AssetKey, workflow_code: i64, group: &str) {
+    fn ready(&self, key: &AssetKey, workflow_code: i64, group: &str, waits: u64) {
         let asset_key = self.label(key);
         let label = ReadyBy { asset_key, workflow_code, dependency_group: group.to_owned() };
-        self.ready.get_or_create(&label).inc();
+        self.ready.get_or_create(&label).inc_by(waits);
     }
 
     fn blocked(&self, key: &AssetKey, workflow_code: i64, by: BlockedBy, change: i64) {

@@ -75,7 +75,10 @@ async fn without_discovery_only_tables_that_are_named_are_assets() {
 
     // Who waits for another table of the catalog is told where it would have to be named.
     let mut sensor = scene.sensor(&["wait", "--asset", OTHER_KEY, "--timeout", "60s"]).unwrap();
-    sensor.says("missing: this table in `tables` of its catalog, or `discover: true` there", SOON).await.unwrap();
+    sensor
+        .says("missing: this table in `tables` of its catalog, or `discover: true` there", SOON)
+        .await
+        .unwrap();
     scene.is_read_again(KEY).await.unwrap();
     assert_eq!(sensor.printed(), "");
 }

@@ -12,7 +12,9 @@
 //! Nothing here waits for the database: loads and decisions are done by tasks of their own, one
 //! request each at a time, and what comes up meanwhile is gathered into the next.
 
+mod aftermath;
 mod answer;
+mod question;
 mod views;
 mod wait;
 mod waits;
@@ -38,7 +40,7 @@ use crate::{
     clock::Clock, decide::DeciderPort, interest::Interest, loader::LoaderPort, observer::Observer,
     readings::Readings,
 };
-use views::Views;
+use views::{Views, WaitNumber};
 use waits::Waits;
 use watcher::Watchers;
 
@@ -166,6 +168,8 @@ pub struct Hub {
     observer: Arc<dyn Observer>,
     /// Greatest revision that has come by.
     revision: i64,
+    /// When polls handed over what moved, until its readers are told.
+    handed_over: Vec<Instant>,
 }
 
 impl Hub {
@@ -180,10 +184,11 @@ impl Hub {
         Self {
             commands: inbox.0,
             views: Views::new(parts.interest.clone(), parts.readings, parts.loader),
-            waits: Waits::new(parts.releasing, parts.clock, parts.observer.clone(), parts.decider),
+            waits: Waits::new(parts.releasing, parts.clock, parts.decider),
             watchers: Watchers::new(parts.interest),
             observer: parts.observer,
             revision: parts.revision,
+            handed_over: Vec::new(),
         }
     }
 
@@ -203,6 +208,13 @@ impl Hub {
                     self.watchers.tidy();
                 }
             }
+            let some_are_over = self.waits.announce();
+            self.told();
+            if some_are_over {
+                // Those who were told go first, clearing up behind them can wait.
+                tokio::task::yield_now().await;
+            }
+            self.waits.settle(&mut self.views, &*self.observer);
             self.observer.streams(self.waits.streams(), self.watchers.len());
         }
     }
@@ -227,9 +239,7 @@ impl Hub {
                     }
                 }
                 self.views.loaded();
-                for number in concerned {
-                    self.waits.evaluate(number, &mut self.views, self.revision);
-                }
+                self.evaluate(concerned);
             }
             Command::Decided(decided) => {
                 let mut concerned = BTreeSet::new();
@@ -239,15 +249,11 @@ impl Hub {
                     }
                 }
                 self.waits.take_decided(decided.outcomes, &mut self.views, self.revision);
-                for number in concerned {
-                    self.waits.evaluate(number, &mut self.views, self.revision);
-                }
+                self.evaluate(concerned);
             }
             Command::ReadDifferently(key) => {
                 if self.views.reread(&key) {
-                    for number in self.views.waits(&key) {
-                        self.waits.evaluate(number, &mut self.views, self.revision);
-                    }
+                    self.evaluate(self.views.waits(&key));
                 }
             }
             Command::Sweep(marked) => {
@@ -257,10 +263,16 @@ impl Hub {
         }
     }
 
+    fn evaluate(&mut self, concerned: impl IntoIterator<Item = WaitNumber>) {
+        let mut round = self.waits.round();
+        for number in concerned {
+            self.waits.evaluate(number, &mut self.views, self.revision, &mut round);
+        }
+    }
+
     /// Every wait is evaluated once, on all that moved together.
     fn take_moved(&mut self, moved: Vec<Moved>) {
         let mut concerned = BTreeSet::new();
-        let mut handed_over = Vec::with_capacity(moved.len());
         for change in moved {
             if let Loaded::Known(asset) = &change.now {
                 self.revision = self.revision.max(asset.revision);
@@ -269,12 +281,17 @@ impl Hub {
             // Also where a load brought the state before this notice: the marks are still there.
             self.views.learn(&change.key, change.now);
             concerned.extend(self.views.waits(&change.key));
-            handed_over.push(change.handed_over);
+            self.handed_over.push(change.handed_over);
         }
+        let mut round = self.waits.round();
         for number in concerned {
-            self.waits.asset_moved(number, &mut self.views, self.revision);
+            self.waits.asset_moved(number, &mut self.views, self.revision, &mut round);
         }
-        for since in handed_over {
+    }
+
+    /// Every reader's stream has what was handed over by now.
+    fn told(&mut self) {
+        for since in self.handed_over.drain(..) {
             self.observer.published(since.elapsed());
         }
     }

@@ -6,17 +6,16 @@ use asset_core::{
     baseline::Baselines, condition::Dependency, evaluate::Evaluation, key::AssetKey, reason::BlockedBy,
 };
 
-use super::{Standing, VerdictSlot, WaitUpdate};
-use crate::observer::Observer;
+use super::{Standing, VerdictSlot, WaitUpdate, aftermath::Aftermath, question::Question};
 
 /// A wait.
 pub struct Wait {
     /// What it waits for.
-    pub dependency: Dependency,
+    pub dependency: Arc<Dependency>,
     /// The assets that it looks at, each once.
     pub assets: Vec<AssetKey>,
-    /// `None` until its assets are loaded: they are taken then.
-    pub baselines: Option<Baselines>,
+    /// What it asks.
+    pub asks: Asks,
     /// Who waits.
     pub kind: Kind,
     /// Its readers.
@@ -27,6 +26,14 @@ pub struct Wait {
     pub last: Option<Arc<WaitUpdate>>,
     /// What the metrics count it under.
     pub blocked: Vec<(AssetKey, BlockedBy)>,
+}
+
+/// What a wait asks.
+pub enum Asks {
+    /// To be told once its assets are loaded: with these baselines, or with those of that moment.
+    Later(Option<Baselines>),
+    /// This.
+    Now(Arc<Question>),
 }
 
 /// Who waits.
@@ -52,7 +59,7 @@ impl Wait {
         &self,
         revision: i64,
         evaluated_at: i64,
-        evaluation: Evaluation,
+        evaluation: Arc<Evaluation>,
         standing: Standing,
     ) -> WaitUpdate {
         let (wait_id, token) = match &self.kind {
@@ -60,22 +67,26 @@ impl Wait {
             // The store has what a token would carry.
             Kind::Stored { wait_id, .. } => (Some(wait_id.clone()), Arc::from("")),
         };
-        WaitUpdate {
-            revision,
-            evaluated_at,
-            wait_id,
-            resume_token: token,
-            evaluation: Arc::new(evaluation),
-            standing,
-        }
+        WaitUpdate { revision, evaluated_at, wait_id, resume_token: token, evaluation, standing }
     }
 
     fn token(&self) -> Arc<str> {
-        match (&self.last, &self.baselines) {
+        match (&self.last, &self.asks) {
             (Some(last), _) => last.resume_token.clone(),
-            (None, Some(baselines)) => baselines.to_token().into(),
-            (None, None) => Arc::from(""),
+            (None, Asks::Now(question)) => question.baselines.to_token().into(),
+            (None, Asks::Later(_)) => Arc::from(""),
         }
+    }
+
+    /// What it asks; `begin` takes the baselines of a wait that has none yet.
+    pub fn question(&mut self, begin: impl FnOnce(&Dependency) -> Baselines) -> Arc<Question> {
+        let baselines = match &mut self.asks {
+            Asks::Now(question) => return question.clone(),
+            Asks::Later(baselines) => baselines.take().unwrap_or_else(|| begin(&self.dependency)),
+        };
+        let question = Arc::new(Question { dependency: self.dependency.clone(), baselines });
+        self.asks = Asks::Now(question.clone());
+        question
     }
 
     /// Workflow that it belongs to; 0 for none.
@@ -87,7 +98,7 @@ impl Wait {
     }
 
     /// Counts the wait under what blocks it now.
-    pub fn recount(&mut self, observer: &dyn Observer) {
+    pub fn recount(&mut self, counts: &mut Aftermath) {
         let Some(last) = &self.last else {
             return;
         };
@@ -98,17 +109,17 @@ impl Wait {
                 .filter_map(|condition| Some((condition.asset.clone(), condition.blocked_by()?)))
         });
         let blocked = blocked.collect();
-        self.count(observer, blocked);
+        self.count(counts, blocked);
     }
 
     /// Counts the wait under these instead of what it was counted under.
-    pub fn count(&mut self, observer: &dyn Observer, blocked: Vec<(AssetKey, BlockedBy)>) {
+    pub fn count(&mut self, counts: &mut Aftermath, blocked: Vec<(AssetKey, BlockedBy)>) {
         let workflow_code = self.workflow_code();
         for (key, by) in std::mem::replace(&mut self.blocked, blocked) {
-            observer.blocked(&key, workflow_code, by, -1);
+            counts.blocked(&key, workflow_code, by, -1);
         }
         for (key, by) in &self.blocked {
-            observer.blocked(key, workflow_code, *by, 1);
+            counts.blocked(key, workflow_code, *by, 1);
         }
     }
 }

@@ -6,19 +6,19 @@ use std::{
 };
 
 use asset_core::{
-    asset::Knowledge,
     baseline::Baselines,
-    condition::Dependency,
-    evaluate::{Evaluation, Pin, Releasing, evaluate},
+    evaluate::{Evaluation, Pin, Releasing},
     key::AssetKey,
 };
 use asset_store::{Decision, StoredWait, WaitStatus};
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::{
     NewWait, Standing, VerdictSlot, WaitUpdate,
+    aftermath::Aftermath,
+    question::{Answer, Round},
     views::{Views, WaitNumber},
-    wait::{Kind, Phase, Wait},
+    wait::{Asks, Kind, Phase, Wait},
 };
 use crate::{
     clock::Clock,
@@ -30,7 +30,9 @@ use crate::{
 pub struct Waits {
     releasing: Releasing,
     clock: Arc<dyn Clock>,
-    observer: Arc<dyn Observer>,
+    aftermath: Aftermath,
+    /// Released: [`Self::announce`] tells their readers, [`Self::settle`] does the rest.
+    over: Vec<(WaitNumber, Wait)>,
     waits: HashMap<WaitNumber, Wait>,
     /// Stored waits by their id.
     stored: HashMap<Arc<str>, WaitNumber>,
@@ -44,16 +46,12 @@ pub struct Waits {
 }
 
 impl Waits {
-    pub fn new(
-        releasing: Releasing,
-        clock: Arc<dyn Clock>,
-        observer: Arc<dyn Observer>,
-        decider: DeciderPort,
-    ) -> Self {
+    pub fn new(releasing: Releasing, clock: Arc<dyn Clock>, decider: DeciderPort) -> Self {
         Self {
             releasing,
             clock,
-            observer,
+            aftermath: Aftermath::default(),
+            over: Vec::new(),
             waits: HashMap::new(),
             stored: HashMap::new(),
             next_number: 0,
@@ -62,6 +60,23 @@ impl Waits {
             decider,
             deciding: false,
         }
+    }
+
+    /// Clears up behind waits whose readers were told that they are over, and counts and logs what became
+    /// of all.
+    pub fn settle(&mut self, views: &mut Views, observer: &dyn Observer) {
+        for (number, wait) in std::mem::take(&mut self.over) {
+            if let Some(update) = &wait.last {
+                self.aftermath.released(update.clone(), wait.workflow_code(), wait.slots.len());
+            }
+            self.clear_up(number, wait, views);
+        }
+        self.aftermath.tell(observer);
+    }
+
+    /// Answers for as long as no state moves.
+    pub fn round(&self) -> Round {
+        Round::new(self.releasing)
     }
 
     /// How many readers wait.
@@ -91,9 +106,9 @@ impl Waits {
         self.readers += usize::from(!unread);
         let assets: Vec<AssetKey> = dependency.assets().into_iter().collect();
         let wait = Wait {
-            dependency,
+            dependency: Arc::new(dependency),
             assets: assets.clone(),
-            baselines,
+            asks: Asks::Later(baselines),
             kind,
             slots: slot.into_iter().collect(),
             // A wait without a reader was open when an agent left: it may have a mark.
@@ -105,7 +120,7 @@ impl Waits {
         for key in &assets {
             views.attach(key, number);
         }
-        self.evaluate(number, views, revision);
+        self.evaluate(number, views, revision, &mut self.round());
     }
 
     /// A reader comes to a stored wait that is here; what it was told last is told again at once.
@@ -130,48 +145,45 @@ impl Waits {
             wait.slots.push(slot);
             self.readers += 1;
         }
-        self.evaluate(number, views, revision);
+        self.evaluate(number, views, revision, &mut self.round());
     }
 
     /// An asset that the wait looks at moved: its mark is to be taken away.
-    pub fn asset_moved(&mut self, number: WaitNumber, views: &mut Views, revision: i64) {
+    pub fn asset_moved(&mut self, number: WaitNumber, views: &mut Views, revision: i64, round: &mut Round) {
         if let Some(wait) = self.waits.get_mut(&number) {
             wait.marked = true;
         }
-        self.evaluate(number, views, revision);
+        self.evaluate(number, views, revision, round);
     }
 
     /// Evaluates open waits that have a mark. One that is not here lost its caller between its
     /// registration and the hub.
     pub fn take_up(&mut self, marked: Vec<StoredWait>, views: &mut Views, revision: i64) {
+        let mut round = self.round();
         for wait in marked {
             match self.stored.get(wait.wait_id.as_str()) {
-                Some(&number) => self.asset_moved(number, views, revision),
+                Some(&number) => self.asset_moved(number, views, revision, &mut round),
                 None => self.add(NewWait::Stored(Box::new(wait)), None, views, revision),
             }
         }
     }
 
     /// Evaluates a wait once all that it looks at is loaded, and says or stores what changed.
-    pub fn evaluate(&mut self, number: WaitNumber, views: &mut Views, revision: i64) {
+    pub fn evaluate(&mut self, number: WaitNumber, views: &mut Views, revision: i64, round: &mut Round) {
         let Some(wait) = self.waits.get_mut(&number) else {
             return;
         };
         if !views.all_loaded(&wait.assets) {
             return;
         }
-        let dependency = &wait.dependency;
-        let baselines =
-            wait.baselines.get_or_insert_with(|| Baselines::begin(dependency, |key| views.knowledge(key)));
-        let evaluation = evaluate(dependency, baselines, self.releasing, |key| views.knowledge(key));
-        let revision =
-            rests_on(dependency, views).max(revision).max(wait.last.as_ref().map_or(0, |last| last.revision));
-        let pins = evaluation.pins();
+        let question = wait.question(|dependency| Baselines::begin(dependency, |key| views.knowledge(key)));
+        let Answer { evaluation, pins, rests_on } = round.answer(&question, views);
+        let revision = rests_on.max(revision).max(wait.last.as_ref().map_or(0, |last| last.revision));
         let now = self.clock.now();
         match (&mut wait.kind, pins) {
             (Kind::Anonymous, Some(pins)) => {
-                let update = wait.update(revision, now, evaluation, Standing::Ready(pins.into()));
-                self.finish(number, update, views);
+                let update = wait.update(revision, now, evaluation, Standing::Ready(pins));
+                self.finish(number, update);
             }
             // The answer to the decision under way comes first; it may be stale and evaluated again.
             (Kind::Stored { phase: Phase::Deciding, .. }, _) => {}
@@ -183,7 +195,7 @@ impl Waits {
                         wait_id: wait_id.to_string(),
                         wait_lock: *lock_version,
                         asset_locks: locks.collect(),
-                        ready: pins,
+                        ready: pins.map(|pins| (*pins).clone()),
                         revision,
                         at: now,
                     };
@@ -202,11 +214,11 @@ impl Waits {
     }
 
     /// Sends a verdict that changed.
-    fn tell_blocked(&mut self, number: WaitNumber, revision: i64, now: i64, evaluation: Evaluation) {
+    fn tell_blocked(&mut self, number: WaitNumber, revision: i64, now: i64, evaluation: Arc<Evaluation>) {
         let Some(wait) = self.waits.get_mut(&number) else {
             return;
         };
-        if wait.last.as_ref().is_some_and(|last| *last.evaluation == evaluation) {
+        if wait.last.as_ref().is_some_and(|last| last.evaluation == evaluation) {
             return;
         }
         let update = Arc::new(wait.update(revision, now, evaluation, Standing::Blocked));
@@ -214,7 +226,7 @@ impl Waits {
             slot.send_replace(Some(update.clone()));
         }
         wait.last = Some(update);
-        wait.recount(&*self.observer);
+        wait.recount(&mut self.aftermath);
     }
 
     fn decide(&mut self) {
@@ -244,7 +256,7 @@ impl Waits {
                     }
                     WaitStatus::Open => {
                         self.reopen(number, stored.lock_version);
-                        self.evaluate(number, views, revision);
+                        self.evaluate(number, views, revision, &mut self.round());
                     }
                 },
                 (Written::Stale(None), _) => {
@@ -269,64 +281,57 @@ impl Waits {
         let Some(wait) = self.waits.get(&number) else {
             return;
         };
-        let baselines = wait.baselines.clone().unwrap_or_default();
-        let evaluation = evaluate(&wait.dependency, &baselines, self.releasing, |key| views.knowledge(key));
         // What is known may have moved on since; the pins are those that were stored.
-        let evaluation = if evaluation.pins().as_ref() == Some(&pins) {
-            evaluation
-        } else {
-            Evaluation { groups: Vec::new() }
+        let evaluation = match &wait.asks {
+            Asks::Now(question) => {
+                let answer = Round::new(self.releasing).answer(question, views);
+                (answer.pins.as_deref() == Some(&pins)).then_some(answer.evaluation)
+            }
+            Asks::Later(_) => None,
         };
+        let evaluation = evaluation.unwrap_or_else(|| Arc::new(Evaluation { groups: Vec::new() }));
         let revision = revision.max(wait.last.as_ref().map_or(0, |last| last.revision));
         let update = wait.update(revision, at, evaluation, Standing::Ready(pins.into()));
-        self.finish(number, update, views);
+        self.finish(number, update);
     }
 
-    /// Tells every reader the last verdict and lets the wait go.
-    fn finish(&mut self, number: WaitNumber, update: WaitUpdate, views: &mut Views) {
-        let Some(wait) = self.waits.get(&number) else {
-            return;
-        };
-        let workflow_code = wait.workflow_code();
-        if let (Standing::Ready(pins), Some(group)) = (&update.standing, ready_group(&update)) {
-            for condition in wait.dependency.conditions() {
-                if pins.iter().any(|pin| pin.asset == condition.asset.as_str()) {
-                    self.observer.ready(&condition.asset, workflow_code, group);
-                }
-            }
+    /// The wait is over: [`Self::announce`] tells its readers the last verdict.
+    fn finish(&mut self, number: WaitNumber, update: WaitUpdate) {
+        if let Some(mut wait) = self.take_out(number) {
+            wait.last = Some(Arc::new(update));
+            self.over.push((number, wait));
         }
-        if let Standing::Ready(pins) = &update.standing {
-            for pin in pins.iter() {
-                info!(
-                    status = "READY",
-                    assetKey = pin.asset,
-                    snapshotId = pin.snapshot_id,
-                    watermark = pin.watermark,
-                    workflowDefinitionCode = (workflow_code != 0).then_some(workflow_code),
-                    waitId = update.wait_id.as_deref(),
-                    revision = update.revision,
-                    readers = wait.slots.len(),
-                    "wait released"
-                );
-            }
-        }
-        let update = Arc::new(update);
-        for slot in &wait.slots {
-            slot.send_replace(Some(update.clone()));
-        }
-        self.remove(number, views);
     }
 
-    fn remove(&mut self, number: WaitNumber, views: &mut Views) {
+    /// Tells the readers of all waits that are over. All at once: who is told begins to write, and would
+    /// hold up the verdicts of those behind it. Answers whether there were any.
+    pub fn announce(&mut self) -> bool {
+        for (_, wait) in &self.over {
+            for slot in &wait.slots {
+                slot.send_replace(wait.last.clone());
+            }
+        }
+        !self.over.is_empty()
+    }
+
+    fn take_out(&mut self, number: WaitNumber) -> Option<Wait> {
         self.decisions.remove(&number);
-        let Some(mut wait) = self.waits.remove(&number) else {
-            return;
-        };
+        let wait = self.waits.remove(&number)?;
         self.readers -= wait.slots.len();
-        wait.count(&*self.observer, Vec::new());
         if let Kind::Stored { wait_id, .. } = &wait.kind {
             self.stored.remove(wait_id);
         }
+        Some(wait)
+    }
+
+    fn remove(&mut self, number: WaitNumber, views: &mut Views) {
+        if let Some(wait) = self.take_out(number) {
+            self.clear_up(number, wait, views);
+        }
+    }
+
+    fn clear_up(&mut self, number: WaitNumber, mut wait: Wait, views: &mut Views) {
+        wait.count(&mut self.aftermath, Vec::new());
         for key in &wait.assets {
             views.detach(key, number);
         }
@@ -347,21 +352,4 @@ impl Waits {
             self.remove(number, views);
         }
     }
-}
-
-/// Greatest revision of the states that a dependency looks at.
-fn rests_on(dependency: &Dependency, views: &Views) -> i64 {
-    dependency
-        .conditions()
-        .map(|condition| match views.knowledge(&condition.asset) {
-            Knowledge::Known(asset) => asset.revision,
-            _ => 0,
-        })
-        .max()
-        .unwrap_or(0)
-}
-
-fn ready_group(update: &WaitUpdate) -> Option<&str> {
-    let group = update.evaluation.groups.iter().find(|g| g.pins().is_some())?;
-    Some(&group.name)
 }

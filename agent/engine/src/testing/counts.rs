@@ -52,7 +52,7 @@ impl Observer for Counts {
     fn received(&self, _: &AssetKey, _: usize, _: usize) {}
     fn state(&self, _: &Asset) {}
     fn published(&self, _: Duration) {}
-    fn ready(&self, _: &AssetKey, _: i64, _: &str) {}
+    fn ready(&self, _: &AssetKey, _: i64, _: &str, _: u64) {}
     fn blocked(&self, key: &AssetKey, _: i64, by: BlockedBy, change: i64) {
         *self.blocked.lock().unwrap().entry((key.clone(), by)).or_default() += change;
     }

@@ -96,7 +96,7 @@ impl DependencyService for Bare {
     ) -> Result<Response<Messages>, Status> {
         let news = BroadcastStream::new(self.news.subscribe());
         let first = ResolveDependencyResponse { status: Verdict::Blocked.into(), ..Default::default() };
-        let rest = news.filter_map(|told| told.ok().map(|told| Ok((*told).clone())));
+        let rest = news.filter_map(|told| told.ok().map(|told| Ok((*told).clone()))).take(1);
         Ok(Response::new(Box::pin(tokio_stream::once(Ok(first)).chain(rest))))
     }
 

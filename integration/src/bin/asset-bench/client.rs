@@ -10,10 +10,14 @@ use asset_proto::v1::{
     Condition, Group, ResolveDependencyRequest, ResolveDependencyResponse, Since,
     dependency_service_client::DependencyServiceClient, resolve_dependency_response::Status,
 };
+use tokio::time::timeout;
 use tonic::{
     Streaming,
     transport::{Channel, Endpoint},
 };
+
+/// Longer than any wait of a bench takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub type Client = DependencyServiceClient<Channel>;
 
@@ -49,7 +53,11 @@ impl Waiting {
     }
 
     /// READY, and when it came, in milliseconds since the epoch.
-    pub async fn ready(mut self) -> Result<(ResolveDependencyResponse, f64)> {
+    pub async fn ready(self) -> Result<(ResolveDependencyResponse, f64)> {
+        timeout(PATIENCE, self.read_on()).await.context("neither READY nor the stream's end in a minute")?
+    }
+
+    async fn read_on(mut self) -> Result<(ResolveDependencyResponse, f64)> {
         loop {
             let message = self.0.message().await?.context("the stream ended without READY")?;
             if message.status() == Status::Ready {
