@@ -74,7 +74,7 @@ impl Store {
         let mut tx = self.database.snapshot().await?;
         let revision = tx.revision().await?;
         let mut query = states();
-        query.order_by("asset_key", Order::Asc).limit(size as u64 + 1);
+        query.order_by("asset_key", Order::Asc).limit(rows::limit(size.saturating_add(1)));
         if let Some(after) = after {
             query.and_where(Expr::col("asset_key").gt(after));
         }
@@ -91,7 +91,7 @@ impl Store {
         query
             .and_where(Expr::col("revision").gt(revision))
             .order_by("revision", Order::Asc)
-            .limit(limit as u64);
+            .limit(rows::limit(limit));
         with_logs(&mut tx, &query).await
     }
 

@@ -60,10 +60,7 @@ impl Database {
         if path.as_os_str().is_empty() || url.contains(":memory:") {
             return Err(bad("what is acknowledged must be on disk"));
         }
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(StoreError::NoFolder { folder: folder.to_owned() });
-        }
+        refuse_misplaced(&path)?;
         let lock = FileLock::take(&path)?;
         refuse_read_only(&path)?;
 
@@ -185,6 +182,23 @@ impl Row {
             Self::Sqlite(row) => Ok(row.try_get(column)?),
         }
     }
+}
+
+/// Says what stands where the file or its folder should be.
+fn refuse_misplaced(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Err(StoreError::IsFolder { path: path.to_owned() });
+    }
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(match folder.ancestors().find(|above| above.exists() && !above.is_dir()) {
+        Some(file) => StoreError::BelowFile { path: path.to_owned(), file: file.to_owned() },
+        None => StoreError::NoFolder { folder: folder.to_owned() },
+    })
 }
 
 /// SQLite would open a read-only file and fail at the first write; this says so before.

@@ -21,6 +21,20 @@ pub enum StoreError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The database file would lie below something that is no folder.
+    #[error("{} can't be created, since {} is a file and no folder; name another place", .path.display(), .file.display())]
+    BelowFile {
+        /// The database file.
+        path: PathBuf,
+        /// What is no folder.
+        file: PathBuf,
+    },
+    /// A folder stands where the database file should.
+    #[error("{} is a folder; name a file in it, such as {}", .path.display(), .path.join("agent.db").display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The folder or the file can't be written.
     #[error("{} can't be written: {source}; let this user write to the folder and the file", .path.display())]
     NotWritable {

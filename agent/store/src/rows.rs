@@ -54,6 +54,11 @@ pub const ADVANCE: &str = "ADVANCE";
 pub const REWRITE: &str = "REWRITE";
 pub const GAP: &str = "GAP";
 
+/// A number of rows, no greater than databases count.
+pub fn limit(rows: usize) -> u64 {
+    u64::try_from(rows).unwrap_or(u64::MAX).min(i64::MAX as u64)
+}
+
 /// Reads a key column.
 pub fn key(row: &Row, table: &'static str) -> Result<AssetKey, StoreError> {
     let text = row.text("asset_key")?;

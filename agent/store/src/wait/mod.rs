@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     Store, StoreError,
     database::Row,
+    rows,
     schema::{MARK, ROWS_A_STATEMENT, WAIT},
 };
 
@@ -180,7 +181,7 @@ impl Store {
             .from(MARK)
             .and_where(Expr::col("revision").lte(revision))
             .order_by("revision", Order::Asc)
-            .limit(limit as u64);
+            .limit(rows::limit(limit));
         let rows = tx.rows(&query).await?;
         rows.iter().map(|row| row.text("wait_id")).collect()
     }
