@@ -96,14 +96,18 @@ fn check(config: &Config) -> Result<(), (String, String)> {
         ("event-source.paimon-polling.batch-size", polling.batch_size as u64),
         ("compensation-scanner.interval-seconds", scheduling.compensation_scanner.interval_seconds),
         ("compensation-scanner.batch-size", scheduling.compensation_scanner.batch_size as u64),
-        (
-            "dependency-resolver.resolve-timeout-seconds",
-            scheduling.dependency_resolver.resolve_timeout_seconds,
-        ),
     ] {
         if !(1..=86_400).contains(&value) {
             return wrong(&format!("{root}.{key}"), format!("must be between 1 and 86400, is {value}"));
         }
+    }
+    let timeout = scheduling.dependency_resolver.resolve_timeout_seconds;
+    if !(1..=MOST_RESOLVE_SECONDS).contains(&timeout) {
+        let reason = format!(
+            "must be between 1 and {MOST_RESOLVE_SECONDS}, is {timeout}: a client takes a stream that says \
+             nothing for 10 s for dead"
+        );
+        return wrong(&format!("{root}.dependency-resolver.resolve-timeout-seconds"), reason);
     }
     for (index, catalog) in config.catalogs.iter().enumerate() {
         let key = |name: &str| format!("catalogs[{index}].{name}");
@@ -128,6 +132,9 @@ fn check(config: &Config) -> Result<(), (String, String)> {
     }
     Ok(())
 }
+
+/// Clients wait 10 s for the first message of a stream.
+const MOST_RESOLVE_SECONDS: u64 = 8;
 
 /// Adds the nearest right name to serde's message on an unknown one.
 fn with_nearest(message: &str) -> String {
@@ -199,6 +206,10 @@ mod tests {
             (
                 "dolphinscheduler: {asset-event-scheduling: {event-source: {paimon-polling: {interval-seconds: 0}}}}",
                 ["paimon-polling.interval-seconds", "between 1 and 86400"],
+            ),
+            (
+                "dolphinscheduler: {asset-event-scheduling: {dependency-resolver: {resolve-timeout-seconds: 9}}}",
+                ["resolve-timeout-seconds", "between 1 and 8"],
             ),
             (
                 "dolphinscheduler: {asset-event-scheduling: {event-source: {paimon-polling: {interval-seconds: -1}}}}",
