@@ -36,10 +36,13 @@ async fn a_database_that_cannot_be_is_named_with_the_way_out() {
     fs::create_dir(&below).unwrap();
     for (database, parts) in [
         (absent.join("agent.db"), [absent.to_str().unwrap(), "does not exist; create it"]),
-        (file.join("agent.db"), [file.to_str().unwrap(), "let this user write"]),
-        (file.join("deeper/agent.db"), [file.to_str().unwrap(), "does not exist; create it"]),
+        (file.join("agent.db"), [file.to_str().unwrap(), "is a file and no folder; name another place"]),
+        (
+            file.join("deeper/agent.db"),
+            [file.to_str().unwrap(), "is a file and no folder; name another place"],
+        ),
         (PathBuf::from("/proc/agent.db"), ["/proc/agent.db", "let this user write"]),
-        (below.clone(), [below.to_str().unwrap(), "Is a directory"]),
+        (below.clone(), [below.to_str().unwrap(), "is a folder; name a file in it"]),
     ] {
         let ended = serve_on(&database).await;
         assert_eq!(ended.code, 1, "{}: {ended:?}", database.display());
