@@ -25,10 +25,11 @@ pub enum Baseline {
 impl Baseline {
     /// The point itself, now that the asset is known.
     pub fn floor(self, asset: &Asset) -> Floor {
-        match self {
+        let floor = match self {
             Self::FirstRead => asset.first_head,
             Self::Above(floor) => floor,
-        }
+        };
+        asset.log.carry(floor)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes: what a source found when it compared a table with the cursor of its last read.
 
-use crate::version::{Commit, CommitClass, Millis};
+use crate::version::{Commit, CommitClass};
 
 /// One difference between a table and the cursor, oldest first in a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +27,28 @@ pub enum Change {
         /// Smallest ordinal that can still be read.
         earliest: i64,
     },
-    /// The table's history is not the one that the cursor knew: the asset is held.
-    Broken(HistoryBreak),
-    /// A history that was held is the known one again.
-    Mended,
+    /// The table's history is not the one that the cursor knew: these commits are what it holds now.
+    NewHistory {
+        /// How it came to that.
+        cause: HistoryBreak,
+        /// All that can be read, oldest first. Which of them were known already is for the log to say.
+        commits: Vec<Found>,
+    },
+    /// The table is gone from its catalog.
+    Gone,
+    /// The table that was gone is back, with the history that was known.
+    Back,
+}
+
+/// A commit that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Whether it brought data.
+    pub class: CommitClass,
+    /// Its place inside the history.
+    pub ordinal: i64,
+    /// What the format wrote.
+    pub commit: Commit,
 }
 
 /// How a table left its known history.
@@ -45,43 +63,27 @@ pub enum HistoryBreak {
     },
     /// Another table under the same name.
     Recreated,
-    /// The table is gone from its catalog.
-    Absent,
 }
 
 impl HistoryBreak {
-    /// Stable code: `REWOUND`, `RECREATED` or `ABSENT`.
+    /// Stable code: `REWOUND` or `RECREATED`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Rewound { .. } => "REWOUND",
             Self::Recreated => "RECREATED",
-            Self::Absent => "ABSENT",
         }
     }
-}
 
-/// Why and since when an asset's history is on hold. Nothing is released from it meanwhile, since
-/// positions of two histories can't be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
-    /// What was found.
-    pub cause: HistoryBreak,
-    /// When it was found.
-    pub since: Millis,
-}
-
-impl Hold {
     /// What was found, in one sentence.
     pub fn sentence(&self) -> String {
-        match &self.cause {
-            HistoryBreak::Rewound { known, found } => {
+        match self {
+            Self::Rewound { known, found } => {
                 let found = found.map_or("no snapshot".to_owned(), |id| format!("snapshot {id}"));
                 format!("the table left its known history: snapshot {known} was its head, now {found} is")
             }
-            HistoryBreak::Recreated => {
+            Self::Recreated => {
                 "another table stands under this name: it was dropped and created again".to_owned()
             }
-            HistoryBreak::Absent => "the table is gone from its catalog".to_owned(),
         }
     }
 }

@@ -164,8 +164,8 @@ fn judge(
 }
 
 fn pin(condition: &Condition, newer_than: Option<Floor>, asset: &Asset) -> Result<Pin, Reason> {
-    if let Some(hold) = &asset.hold {
-        return Err(Reason::HistoryOnHold(hold.clone()));
+    if let Some(since) = asset.gone_since {
+        return Err(Reason::TableGone { since });
     }
     let (position, data) = asset.latest_data().ok_or(Reason::NoSnapshot)?;
     let found = data.commit.snapshot_id;

@@ -1,8 +1,9 @@
 //! Events: the evidence that the fold works on.
 
 use crate::{
-    change::{HistoryBreak, Hold},
+    change::HistoryBreak,
     key::{AssetKey, digest},
+    log::Entry,
     version::{Commit, CommitClass, Millis, Position},
 };
 
@@ -31,7 +32,7 @@ impl EventType {
 /// An event that has its place: ready to be folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StampedEvent {
-    /// Where it belongs; for a gap the last missing place.
+    /// Where it belongs: for a gap the last missing place, for a history the one that it begins at.
     pub position: Position,
     /// When the agent learned of it.
     pub observed_at: Millis,
@@ -53,6 +54,13 @@ pub enum EventBody {
     Gap {
         /// First missing ordinal.
         first: i64,
+    },
+    /// A history begins, in the generation of the position.
+    Began {
+        /// Its base, where that stood before: the newest of its commits that was known. `None`: none was.
+        origin: Option<Position>,
+        /// What it holds up to there.
+        kept: Vec<(i64, Entry)>,
     },
 }
 
@@ -91,7 +99,7 @@ impl IgnoredReason {
 pub struct Evidence {
     /// What it says.
     pub fact: Fact,
-    /// Where it was put; for a rollback the head that was known.
+    /// Where it was put; for a rollback the base of the history that it began.
     pub position: Option<Position>,
     /// When the agent learned of it.
     pub observed_at: Millis,
@@ -109,8 +117,13 @@ pub enum Fact {
         /// First missing ordinal.
         first: i64,
     },
-    /// The table left its known history.
-    RolledBack(Hold),
+    /// The table left its known history, and another one began.
+    RolledBack {
+        /// How.
+        cause: HistoryBreak,
+        /// Ordinal of the newest commit of the new history that was known before.
+        base: Option<i64>,
+    },
 }
 
 impl Evidence {
@@ -119,7 +132,7 @@ impl Evidence {
         match self.fact {
             Fact::Committed(_) => EventType::SnapshotCommitted,
             Fact::Gap { .. } => EventType::GapDetected,
-            Fact::RolledBack(_) => EventType::RolledBack,
+            Fact::RolledBack { .. } => EventType::RolledBack,
         }
     }
 
@@ -130,7 +143,7 @@ impl Evidence {
         let (one, two) = match &self.fact {
             Fact::Committed(commit) => (commit.snapshot_id.to_string(), commit.fingerprint.clone()),
             Fact::Gap { first } => (first.to_string(), ordinal.to_string()),
-            Fact::RolledBack(hold) => (break_name(&hold.cause), hold.since.to_string()),
+            Fact::RolledBack { cause, .. } => (break_name(cause), String::new()),
         };
         digest([asset.as_str(), self.event_type().as_str(), &generation.to_string(), &one, &two])
     }
@@ -142,7 +155,7 @@ fn break_name(cause: &HistoryBreak) -> String {
             let found = found.map_or("none".to_owned(), |id| id.to_string());
             format!("{}:{known}:{found}", cause.code())
         }
-        HistoryBreak::Recreated | HistoryBreak::Absent => cause.code().to_owned(),
+        HistoryBreak::Recreated => cause.code().to_owned(),
     }
 }
 

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    change::{Found, HistoryBreak},
     event::{EventBody, IgnoredReason, Outcome, StampedEvent},
-    version::{Commit, CommitClass, Millis, Position, Version},
+    version::{Commit, CommitClass, FIRST_GENERATION, Floor, Millis, Position, Version},
 };
 
 /// One line of the log.
@@ -30,11 +31,25 @@ pub enum Entry {
 /// has its inherited values already; what is below it can't change what is above.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VersionLog {
+    /// Every history but the first, with its origin: where the newest of its commits that was known
+    /// before (its base) stood before.
+    origins: BTreeMap<i64, Option<Position>>,
     entries: BTreeMap<Position, Entry>,
 }
 
+/// What of a new history was known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NewHistory {
+    /// Where its newest commit that was known stood before.
+    pub origin: Option<Position>,
+    /// What it holds up to there.
+    pub kept: Vec<(i64, Entry)>,
+    /// How many of its commits lie up to there; those behind them are news.
+    pub above: usize,
+}
+
 /// What an entry hands on to the next of its history.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Inherited {
     /// The data version that a Rewrite would carry; `None` when unknown.
     data_ordinal: Option<i64>,
@@ -42,9 +57,22 @@ struct Inherited {
 }
 
 impl VersionLog {
-    /// A log of entries read from the store.
-    pub fn from_entries(entries: impl IntoIterator<Item = (Position, Entry)>) -> Self {
-        Self { entries: entries.into_iter().collect() }
+    /// A log of histories (generation and origin, without the first) and entries read from the store.
+    pub fn from_rows(
+        origins: impl IntoIterator<Item = (i64, Option<Position>)>,
+        entries: impl IntoIterator<Item = (Position, Entry)>,
+    ) -> Self {
+        Self { origins: origins.into_iter().collect(), entries: entries.into_iter().collect() }
+    }
+
+    /// The history that the table holds now.
+    pub fn generation(&self) -> i64 {
+        self.origins.last_key_value().map_or(FIRST_GENERATION, |(generation, _)| *generation)
+    }
+
+    /// Every history but the first, with its origin.
+    pub fn origins(&self) -> impl Iterator<Item = (i64, Option<Position>)> {
+        self.origins.iter().map(|(generation, origin)| (*generation, *origin))
     }
 
     /// All entries, oldest first.
@@ -68,9 +96,77 @@ impl VersionLog {
         }
     }
 
-    /// The newest commit of any class.
+    /// The newest commit of any class in the history of now.
     pub fn latest(&self) -> Option<(Position, &Version)> {
-        self.versions().next_back()
+        let generation = self.generation();
+        self.versions().next_back().filter(|(position, _)| position.generation == generation)
+    }
+
+    /// Where a remembered place stands in the history of now: at its own commit if that is there, else
+    /// at the newest commit there that its own history had up to it. So a rollback is no news to whoever
+    /// had seen what it took back, undoing it is none either, and the first commit after it is, though
+    /// its ordinal was used before.
+    pub fn carry(&self, floor: Floor) -> Floor {
+        let Floor::At(mut place) = floor else {
+            return floor;
+        };
+        // The histories that the one of now grew from, newest first, each with its base.
+        let mut path = Vec::new();
+        let mut generation = self.generation();
+        while let Some(Some(origin)) = self.origins.get(&generation) {
+            path.push((generation, origin.ordinal));
+            generation = origin.generation;
+        }
+        let first = generation;
+        // Down to a history that is one of them ...
+        while place.generation != first && path.iter().all(|(generation, _)| *generation != place.generation)
+        {
+            let Some(Some(origin)) = self.origins.get(&place.generation) else {
+                return Floor::BelowAll;
+            };
+            place = Position { ordinal: place.ordinal.min(origin.ordinal), ..*origin };
+        }
+        // ... and up to now.
+        let from = place.generation;
+        for (generation, base) in path.into_iter().rev().filter(|(later, _)| *later > from) {
+            place = Position { generation, ordinal: place.ordinal.min(base) };
+        }
+        Floor::At(place)
+    }
+
+    /// Tells apart what of a new history was known: its base, with all that the log has up to there,
+    /// and the commits above it, which are news. `whole` log only.
+    pub fn split(&self, cause: &HistoryBreak, commits: &[Found]) -> NewHistory {
+        let known = match cause {
+            HistoryBreak::Recreated => None,
+            HistoryBreak::Rewound { .. } => commits.iter().rev().find_map(|found| {
+                // The newest history that has it: nothing that befell it later is lost.
+                let same = |(_, version): &(Position, &Version)| {
+                    version.commit.fingerprint == found.commit.fingerprint
+                };
+                self.versions().rev().find(same).map(|(at, _)| at)
+            }),
+        };
+        if let Some(origin) = known {
+            let above = commits.partition_point(|found| found.ordinal <= origin.ordinal);
+            return NewHistory { origin: Some(origin), kept: self.up_to(origin), above };
+        }
+        // Of the same table, what is older than all that the log has left was known once.
+        let oldest = match cause {
+            HistoryBreak::Recreated => None,
+            HistoryBreak::Rewound { .. } => {
+                let generation = self.generation();
+                self.entries.keys().find(|at| at.generation == generation).map(|at| at.ordinal)
+            }
+        };
+        let above = oldest.map_or(0, |oldest| commits.partition_point(|found| found.ordinal < oldest));
+        let kept = commits[..above].iter().map(|found| {
+            let version = Version::of(found.class, found.ordinal, found.commit.clone(), 0);
+            (found.ordinal, Entry::Commit(version))
+        });
+        let base = commits[..above].last().map(|found| found.ordinal);
+        let origin = base.map(|ordinal| Position { generation: self.generation(), ordinal });
+        NewHistory { origin, kept: kept.collect(), above }
     }
 
     /// The newest data version: the only one that a condition with `match: HEAD` looks at.
@@ -94,6 +190,19 @@ impl VersionLog {
         })
     }
 
+    /// All that a history has up to a place, by ordinal.
+    pub fn up_to(&self, at: Position) -> Vec<(i64, Entry)> {
+        let first = Position { ordinal: i64::MIN, ..at };
+        self.entries.range(first..=at).map(|(at, entry)| (at.ordinal, entry.clone())).collect()
+    }
+
+    /// Where the commit of a fingerprint stood in the newest of the histories that were given up.
+    pub fn given_up(&self, fingerprint: &str) -> Option<Position> {
+        let generation = self.generation();
+        let mut commits = self.versions().rev().filter(|(at, _)| at.generation < generation);
+        commits.find(|(_, version)| version.commit.fingerprint == fingerprint).map(|(at, _)| at)
+    }
+
     /// Folds one event in. The outcome says what became of it.
     pub fn fold(mut self, event: &StampedEvent) -> (Self, Outcome) {
         let at = event.position;
@@ -109,14 +218,7 @@ impl VersionLog {
                     }
                     _ => {}
                 }
-                let version = Version {
-                    commit: commit.clone(),
-                    class: *class,
-                    data_ordinal: at.ordinal,
-                    effective_watermark: None,
-                    readable: true,
-                    observed_at: event.observed_at,
-                };
+                let version = Version::of(*class, at.ordinal, commit.clone(), event.observed_at);
                 self.entries.insert(at, Entry::Commit(version));
             }
             EventBody::Gap { first } => {
@@ -133,8 +235,18 @@ impl VersionLog {
                 let gap = Entry::Gap { first, effective_watermark: None };
                 self.entries.insert(at, gap);
             }
+            EventBody::Began { origin, kept } => {
+                if self.origins.insert(at.generation, *origin) == Some(*origin) {
+                    return (self, Outcome::Duplicate);
+                }
+                for (ordinal, entry) in kept {
+                    self.entries.entry(Position { ordinal: *ordinal, ..at }).or_insert_with(|| entry.clone());
+                }
+                self.derive_from(Position { ordinal: i64::MIN, ..at }, Reach::All);
+                return (self, Outcome::Applied);
+            }
         }
-        self.derive_from(at);
+        self.derive_from(at, Reach::UntilUnchanged);
 
         // What counts is the data version, not the class: a Rewrite behind a gap is new data, and a
         // late Advance below a Rewrite is what that one carries.
@@ -169,29 +281,38 @@ impl VersionLog {
 
     /// Drops what is below the newest data version: evaluation never looks there.
     pub fn keep_from_latest_data(&mut self) {
-        if let Some((position, _)) = self.latest_data() {
-            self.entries = self.entries.split_off(&position);
-        }
+        let oldest = Position { generation: self.generation(), ordinal: i64::MIN };
+        let from = self.latest_data().map_or(oldest, |(position, _)| position);
+        self.entries = self.entries.split_off(&from);
     }
 
-    /// Derives the inherited values of the entry at `from` and of those above it, until one comes
-    /// out as it was: all above that one stay as they are.
-    fn derive_from(&mut self, from: Position) {
+    /// Derives the inherited values of the entry at `from` and of those above it: of all, or until one
+    /// comes out as it was, since all above that one then stay as they are. The oldest entry of a
+    /// history has what it inherits already: what was below it may have been trimmed.
+    fn derive_from(&mut self, from: Position, reach: Reach) {
         let below = self.entries.range(..from).next_back();
-        let mut inherited = below
-            .filter(|(position, _)| position.generation == from.generation)
-            .map_or(Inherited::default(), |(_, entry)| entry.handed_on());
+        let below = below.filter(|(position, _)| position.generation == from.generation);
+        let mut inherited = below.map(|(_, entry)| entry.handed_on());
         for (position, entry) in self.entries.range_mut(from..) {
             if position.generation != from.generation {
                 break;
             }
-            let changed = entry.derive(*position, inherited);
-            if !changed && *position > from {
-                break;
+            if let Some(inherited) = inherited {
+                let changed = entry.derive(*position, inherited);
+                if !changed && *position > from && reach == Reach::UntilUnchanged {
+                    break;
+                }
             }
-            inherited = entry.handed_on();
+            inherited = Some(entry.handed_on());
         }
     }
+}
+
+/// How far inherited values are derived again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    All,
+    UntilUnchanged,
 }
 
 impl Entry {

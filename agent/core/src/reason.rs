@@ -1,11 +1,11 @@
 //! Why a condition does not hold, as a code with arguments, and how that reads in English.
 
-use crate::{asset::Unread, change::Hold};
+use crate::{asset::Unread, version::Millis};
 
 /// What blocks a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockedBy {
-    /// No data version that is new enough, or a history on hold.
+    /// No data version that is new enough.
     Snapshot,
     /// No asset under that key.
     UnknownAsset,
@@ -63,8 +63,11 @@ pub enum Reason {
         /// Its native id.
         found: i64,
     },
-    /// The table is not on its known history.
-    HistoryOnHold(Hold),
+    /// The table is gone from its catalog.
+    TableGone {
+        /// Since when.
+        since: Millis,
+    },
     /// The condition holds, but the agent is switched off.
     AgentPaused {
         /// Native id of the version that holds it.
@@ -76,7 +79,7 @@ impl Reason {
     /// What blocks.
     pub fn blocked_by(&self) -> BlockedBy {
         match self {
-            Self::Unread(_) | Self::TableAbsent => BlockedBy::UnknownAsset,
+            Self::Unread(_) | Self::TableAbsent | Self::TableGone { .. } => BlockedBy::UnknownAsset,
             Self::AgentPaused { .. } => BlockedBy::Paused,
             _ => BlockedBy::Snapshot,
         }
@@ -95,7 +98,7 @@ impl Reason {
             Self::BelowMinSnapshot { .. } => "BELOW_MIN_SNAPSHOT",
             Self::NotNewer { .. } => "NOT_NEWER",
             Self::NotReadable { .. } => "NOT_READABLE",
-            Self::HistoryOnHold(_) => "HISTORY_ON_HOLD",
+            Self::TableGone { .. } => "TABLE_GONE",
             Self::AgentPaused { .. } => "AGENT_PAUSED",
         }
     }
@@ -122,9 +125,7 @@ impl Reason {
             Self::NotReadable { found } | Self::AgentPaused { found } => {
                 vec![("found_snapshot_id", found.to_string())]
             }
-            Self::HistoryOnHold(hold) => {
-                vec![("cause", hold.cause.code().to_owned()), ("since_millis", hold.since.to_string())]
-            }
+            Self::TableGone { since } => vec![("since_millis", since.to_string())],
         }
     }
 
@@ -144,7 +145,7 @@ impl Reason {
             | Self::NotNewer { found, .. }
             | Self::AgentPaused { found } => format!("snapshot {found}"),
             Self::NotReadable { found } => format!("snapshot {found}, which has expired"),
-            Self::HistoryOnHold(hold) => format!("a history on hold: {}", hold.sentence()),
+            Self::TableGone { .. } => "a table that is gone from its catalog".to_owned(),
         }
     }
 
@@ -169,7 +170,7 @@ impl Reason {
             }
             Self::NotNewer { .. } => "a newer snapshot with data".to_owned(),
             Self::NotReadable { .. } => "a snapshot that can be read".to_owned(),
-            Self::HistoryOnHold(_) => "the history that was known before".to_owned(),
+            Self::TableGone { .. } => "the table, back in its catalog".to_owned(),
             Self::AgentPaused { .. } => {
                 "an agent that releases: its configuration has `enabled: false`".to_owned()
             }

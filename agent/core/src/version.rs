@@ -87,3 +87,17 @@ pub struct Version {
     /// When a poll found it.
     pub observed_at: Millis,
 }
+
+impl Version {
+    /// A commit that can be read. What it inherits is derived by the log.
+    pub fn of(class: CommitClass, ordinal: i64, commit: Commit, observed_at: Millis) -> Self {
+        Self {
+            class,
+            data_ordinal: ordinal,
+            effective_watermark: commit.watermark,
+            readable: true,
+            observed_at,
+            commit,
+        }
+    }
+}

@@ -87,7 +87,8 @@ fn moved(group: &[Finding], outcomes: &[BatchOutcome], observer: &dyn Observer) 
                 watermark = latest.and_then(|version| version.effective_watermark),
                 revision = asset.revision,
                 events = committed.events,
-                hold = asset.hold.as_ref().map(|hold| hold.cause.code()),
+                generation = asset.generation(),
+                goneSince = asset.gone_since,
                 "asset moved"
             );
         }

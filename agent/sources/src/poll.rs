@@ -50,7 +50,7 @@ pub enum Poll {
 /// What a read saw that looks like a break of history. Opaque to callers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspicion {
-    pub(crate) cause: HistoryBreak,
+    pub(crate) cause: Cause,
     /// Fingerprint of what stands where the known head was.
     pub(crate) at_head: Option<String>,
     /// Identity of the table that was found.
@@ -59,12 +59,31 @@ pub struct Suspicion {
     pub(crate) newest: Option<i64>,
 }
 
+/// What a suspicion is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cause {
+    /// Another history.
+    NewHistory(HistoryBreak),
+    /// No table.
+    Gone,
+}
+
+impl Cause {
+    fn same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::NewHistory(one), Self::NewHistory(other)) => one.code() == other.code(),
+            (Self::Gone, Self::Gone) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Suspicion {
     /// Whether this read, the later one, confirms what `earlier` saw. A head that still sinks is a
     /// rollback at work, so it confirms nothing; one that rises is a writer that went on, and waiting
     /// for it to rest might take for ever.
     pub(crate) fn confirms(&self, earlier: &Self) -> bool {
-        self.cause.code() == earlier.cause.code()
+        self.cause.same_kind(&earlier.cause)
             && self.at_head == earlier.at_head
             && self.identity == earlier.identity
             && self.newest >= earlier.newest

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 
 use asset_core::{
-    asset::Asset, change::Change, event::Evidence, key::AssetKey, log::VersionLog, version::Millis,
+    asset::Asset,
+    change::Change,
+    event::Evidence,
+    key::AssetKey,
+    log::{Entry, VersionLog},
+    version::{FIRST_GENERATION, Millis, Position},
 };
 use sea_query::{Expr, ExprTrait, Query};
 
@@ -114,6 +119,7 @@ impl Store {
         let mut changed: Vec<&mut Working> = working.values_mut().filter(|work| work.changed).collect();
         write::assets(&mut tx, &mut changed).await?;
         write::events(&mut tx, &changed).await?;
+        write::generations(&mut tx, &changed).await?;
         write::versions(&mut tx, &changed).await?;
         write::states(&mut tx, &changed).await?;
         write::cursors(&mut tx, &moved).await?;
@@ -227,22 +233,58 @@ async fn working_set(
             Change::Gap { first, .. } => Some(*first) < oldest,
             _ => false,
         });
-        if late {
-            work.asset.log = whole_log(tx, id, work.asset.generation).await?;
+        // Commits of a new history may be known from any before.
+        let new_history = batch.changes.iter().any(|change| matches!(change, Change::NewHistory { .. }));
+        let generation = work.asset.generation();
+        let all = new_history || given_up(tx, id, generation, &batch.changes).await?;
+        if late || all {
+            let entries = entries(tx, id, (!all).then_some(generation)).await?;
+            work.asset.log = VersionLog::from_rows(work.asset.log.origins(), entries);
             work.before = work.asset.log.clone();
         }
     }
     Ok(working)
 }
 
-async fn whole_log(tx: &mut Tx, id: i64, generation: i64) -> Result<VersionLog, StoreError> {
+/// Whether one of the commits was known in a history before the one of now.
+async fn given_up(tx: &mut Tx, id: i64, generation: i64, changes: &[Change]) -> Result<bool, StoreError> {
+    if generation == FIRST_GENERATION {
+        return Ok(false);
+    }
+    let fingerprints: Vec<&str> = changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::Committed { commit, .. } => Some(commit.fingerprint.as_str()),
+            _ => None,
+        })
+        .collect();
+    for chunk in fingerprints.chunks(ROWS_A_STATEMENT) {
+        let mut query = Query::select();
+        query
+            .column("ordinal")
+            .from(VERSION)
+            .and_where(Expr::col("asset_id").eq(id))
+            .and_where(Expr::col("fingerprint").is_in(chunk.iter().copied()))
+            .and_where(Expr::col("generation").lt(generation))
+            .limit(1);
+        if !tx.rows(&query).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The stored log: of one history, or of all.
+async fn entries(
+    tx: &mut Tx,
+    id: i64,
+    generation: Option<i64>,
+) -> Result<Vec<(Position, Entry)>, StoreError> {
     let mut query = Query::select();
-    query
-        .columns(VERSION_COLUMNS)
-        .from(VERSION)
-        .and_where(Expr::col("asset_id").eq(id))
-        .and_where(Expr::col("generation").eq(generation));
+    query.columns(VERSION_COLUMNS).from(VERSION).and_where(Expr::col("asset_id").eq(id));
+    if let Some(generation) = generation {
+        query.and_where(Expr::col("generation").eq(generation));
+    }
     let rows = tx.rows(&query).await?;
-    let entries = rows.iter().map(rows::entry).collect::<Result<Vec<_>, _>>()?;
-    Ok(VersionLog::from_entries(entries))
+    rows.iter().map(rows::entry).collect()
 }

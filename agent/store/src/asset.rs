@@ -14,7 +14,7 @@ use crate::{
     Store, StoreError,
     database::Tx,
     rows::{self, STATE_COLUMNS, VERSION_COLUMNS},
-    schema::{CONSUMER_GROUP, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
+    schema::{CONSUMER_GROUP, GENERATION, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
 };
 
 /// What the store has under a key.
@@ -182,12 +182,36 @@ async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<Asset>, S
             logs.entry(row.i64("asset_id")?).or_default().push(rows::entry(&row)?);
         }
     }
+    let mut origins = origins(tx, &ids).await?;
     rows.iter()
         .zip(ids)
         .map(|(row, id)| {
             let mut asset = rows::asset(row)?;
-            asset.log = VersionLog::from_entries(logs.remove(&id).unwrap_or_default());
+            let origins = origins.remove(&id).unwrap_or_default();
+            asset.log = VersionLog::from_rows(origins, logs.remove(&id).unwrap_or_default());
             Ok(asset)
         })
         .collect()
+}
+
+/// Histories but the first, each with its origin.
+type Origins = Vec<(i64, Option<Position>)>;
+
+async fn origins(tx: &mut Tx, ids: &[i64]) -> Result<BTreeMap<i64, Origins>, StoreError> {
+    let mut found: BTreeMap<i64, Origins> = BTreeMap::new();
+    for chunk in ids.chunks(ROWS_A_STATEMENT) {
+        let mut query = Query::select();
+        query
+            .columns(["asset_id", "generation", "origin_generation", "origin_ordinal"])
+            .from(GENERATION)
+            .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
+        for row in tx.rows(&query).await? {
+            let origin = match (row.opt_i64("origin_generation")?, row.opt_i64("origin_ordinal")?) {
+                (Some(generation), Some(ordinal)) => Some(Position { generation, ordinal }),
+                _ => None,
+            };
+            found.entry(row.i64("asset_id")?).or_default().push((row.i64("generation")?, origin));
+        }
+    }
+    Ok(found)
 }

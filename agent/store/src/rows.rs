@@ -2,7 +2,6 @@
 
 use asset_core::{
     asset::Asset,
-    change::{HistoryBreak, Hold},
     key::AssetKey,
     log::{Entry, VersionLog},
     version::{Commit, CommitClass, Floor, Position, Version},
@@ -15,14 +14,12 @@ use crate::{
 };
 
 /// Columns that [`asset`] reads.
-pub const STATE_COLUMNS: [&str; 12] = [
+pub const STATE_COLUMNS: [&str; 10] = [
     "asset_key",
     "generation",
     "first_generation",
     "first_ordinal",
     "hold_reason",
-    "hold_known_id",
-    "hold_found_id",
     "hold_since",
     "version",
     "revision",
@@ -54,6 +51,9 @@ pub const ADVANCE: &str = "ADVANCE";
 pub const REWRITE: &str = "REWRITE";
 pub const GAP: &str = "GAP";
 
+/// `hold_reason` of a table that is gone from its catalog.
+pub const GONE: &str = "ABSENT";
+
 /// A number of rows, no greater than databases count.
 pub fn limit(rows: usize) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX).min(i64::MAX as u64)
@@ -72,33 +72,22 @@ pub fn asset(row: &Row) -> Result<Asset, StoreError> {
         (Some(generation), Some(ordinal)) => Floor::At(Position { generation, ordinal }),
         _ => Floor::BelowAll,
     };
+    let gone_since = match row.opt_text("hold_reason")?.as_deref() {
+        None => None,
+        Some(GONE) => Some(row.i64("hold_since")?),
+        Some(other) => {
+            return Err(StoreError::Corrupt { table: STATE, reason: format!("hold_reason `{other}`") });
+        }
+    };
     Ok(Asset {
         key: key(row, STATE)?,
-        generation: row.i64("generation")?,
         first_head,
-        hold: hold(row)?,
+        gone_since,
         log: VersionLog::default(),
         lock_version: row.i64("version")?,
         revision: row.i64("revision")?,
         update_time: row.i64("changed_at")?,
     })
-}
-
-fn hold(row: &Row) -> Result<Option<Hold>, StoreError> {
-    let Some(code) = row.opt_text("hold_reason")? else {
-        return Ok(None);
-    };
-    let cause = match code.as_str() {
-        "REWOUND" => {
-            HistoryBreak::Rewound { known: row.i64("hold_known_id")?, found: row.opt_i64("hold_found_id")? }
-        }
-        "RECREATED" => HistoryBreak::Recreated,
-        "ABSENT" => HistoryBreak::Absent,
-        _ => {
-            return Err(StoreError::Corrupt { table: STATE, reason: format!("hold_reason `{code}`") });
-        }
-    };
-    Ok(Some(Hold { cause, since: row.i64("hold_since")? }))
 }
 
 /// Reads a line of a version log.

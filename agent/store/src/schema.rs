@@ -3,6 +3,7 @@
 pub const ASSET: &str = "t_ds_asset";
 pub const EVENT: &str = "t_ds_asset_event";
 pub const VERSION: &str = "t_ds_asset_version";
+pub const GENERATION: &str = "t_ds_asset_generation";
 pub const STATE: &str = "t_ds_asset_state";
 pub const OFFSET: &str = "t_ds_asset_event_consumer_offset";
 pub const WAIT: &str = "t_ds_asset_wait";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use asset_core::{
     asset::Asset,
-    change::{Change, HistoryBreak},
+    change::Change,
     event::{Evidence, Fact, Outcome},
     key::AssetKey,
     log::Entry,
@@ -16,9 +16,10 @@ use crate::{
     StoreError,
     apply::{SourceBatch, Working},
     database::Tx,
-    rows::{self, ADVANCE, GAP, REWRITE, VERSION_COLUMNS},
+    rows::{self, ADVANCE, GAP, GONE, REWRITE, VERSION_COLUMNS},
     schema::{
-        ASSET, CONSUMER_GROUP, EVENT, MARK, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION, WAIT_ASSET,
+        ASSET, CONSUMER_GROUP, EVENT, GENERATION, MARK, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION,
+        WAIT_ASSET,
     },
 };
 
@@ -119,9 +120,11 @@ fn event_row(insert: &mut InsertStatement, asset: &Asset, event: &Evidence) {
         _ => None,
     };
     let payload = match &event.fact {
-        Fact::RolledBack(hold) => Some(hold.sentence()),
+        Fact::RolledBack { cause, .. } => Some(cause.sentence()),
         _ => None,
     };
+    // Below every ordinal: a history of which nothing was known.
+    let ordinal = event.position.map(|p| p.ordinal).filter(|ordinal| *ordinal != i64::MIN);
     insert.values_panic([
         dedupe_key[..32].into(),
         POLL.into(),
@@ -138,7 +141,7 @@ fn event_row(insert: &mut InsertStatement, asset: &Asset, event: &Evidence) {
         Expr::current_timestamp(),
         dedupe_key.as_str().into(),
         event.position.map(|p| p.generation).into(),
-        event.position.map(|p| p.ordinal).into(),
+        ordinal.into(),
         first_ordinal.into(),
         commit.map(|c| c.fingerprint.clone()).into(),
         outcome.into(),
@@ -164,7 +167,7 @@ pub async fn versions(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), Store
                 .table(VERSION)
                 .value("readable", 0)
                 .and_where(Expr::col("asset_id").eq(id))
-                .and_where(Expr::col("generation").eq(work.asset.generation))
+                .and_where(Expr::col("generation").eq(work.asset.generation()))
                 .and_where(Expr::col("ordinal").lt(earliest))
                 .and_where(Expr::col("readable").eq(1));
             tx.execute(&update).await?;
@@ -221,9 +224,39 @@ fn version_row(insert: &mut InsertStatement, id: i64, position: Position, entry:
     ]);
 }
 
+/// Writes histories that began.
+pub async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
+    let mut began: Vec<(i64, i64, Option<Position>)> = Vec::new();
+    for work in changed {
+        let Some(id) = work.id else { continue };
+        let known = work.before.generation();
+        let new = work.asset.log.origins().filter(|(generation, _)| *generation > known);
+        began.extend(new.map(|(generation, origin)| (id, generation, origin)));
+    }
+    for chunk in began.chunks(ROWS_A_STATEMENT) {
+        let mut insert = Query::insert();
+        insert.into_table(GENERATION).columns([
+            "asset_id",
+            "generation",
+            "origin_generation",
+            "origin_ordinal",
+        ]);
+        for (id, generation, origin) in chunk {
+            insert.values_panic([
+                (*id).into(),
+                (*generation).into(),
+                origin.map(|at| at.generation).into(),
+                origin.map(|at| at.ordinal).into(),
+            ]);
+        }
+        tx.execute(&insert).await?;
+    }
+    Ok(())
+}
+
 /// Writes the projections.
 pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
-    const COLUMNS: [&str; 20] = [
+    const COLUMNS: [&str; 18] = [
         "asset_key",
         "latest_snapshot_id",
         "latest_schema_id",
@@ -238,8 +271,6 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
         "first_generation",
         "first_ordinal",
         "hold_reason",
-        "hold_known_id",
-        "hold_found_id",
         "hold_since",
         "revision",
         "changed_at",
@@ -256,11 +287,6 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
                 Floor::BelowAll => None,
                 Floor::At(position) => Some(position),
             };
-            let hold = asset.hold.as_ref();
-            let (known, found) = match hold.map(|hold| &hold.cause) {
-                Some(HistoryBreak::Rewound { known, found }) => (Some(*known), *found),
-                _ => (None, None),
-            };
             insert.values_panic([
                 asset.key.as_str().into(),
                 latest.map(|(_, v)| v.commit.snapshot_id).into(),
@@ -269,16 +295,14 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
                 asset.lock_version.into(),
                 Expr::current_timestamp(),
                 work.id.into(),
-                asset.generation.into(),
+                asset.generation().into(),
                 latest.map(|(position, _)| position.ordinal).into(),
                 data.map(|(position, _)| position.ordinal).into(),
                 data.map(|(_, v)| v.commit.snapshot_id).into(),
                 first.map(|position| position.generation).into(),
                 first.map(|position| position.ordinal).into(),
-                hold.map(|hold| hold.cause.code()).into(),
-                known.into(),
-                found.into(),
-                hold.map(|hold| hold.since).into(),
+                asset.gone_since.map(|_| GONE).into(),
+                asset.gone_since.into(),
                 asset.revision.into(),
                 asset.update_time.into(),
                 "UNKNOWN".into(),
@@ -313,6 +337,7 @@ pub async fn cursors(tx: &mut Tx, moved: &BTreeMap<AssetKey, (SourceBatch, i64)>
         for (batch, lock) in chunk {
             let last = batch.changes.iter().rev().find_map(|change| match change {
                 Change::Committed { commit, .. } => Some(commit.snapshot_id),
+                Change::NewHistory { commits, .. } => commits.last().map(|found| found.commit.snapshot_id),
                 _ => None,
             });
             insert.values_panic([

@@ -2,13 +2,35 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
-    change::HistoryBreak,
-    samples::{advance, asset, at, committed, gap, orders, rewrite},
-    version::CommitClass,
+    samples::{NATIVE, advance, asset, at, commit, committed, gap, orders, rewrite},
+    version::{Commit, CommitClass, Floor},
 };
 
-fn rewound() -> Change {
-    Change::Broken(HistoryBreak::Rewound { known: 1003, found: Some(1002) })
+/// A history that is not the known one: commits by ordinal, those with a mark are others than before.
+fn history(cause: HistoryBreak, ordinals: &[(i64, bool)]) -> Change {
+    let commits = ordinals.iter().map(|(ordinal, other)| {
+        let mut commit = commit(*ordinal, "APPEND", None);
+        if *other {
+            commit.fingerprint.push('x');
+        }
+        Found { class: CommitClass::Advance, ordinal: *ordinal, commit }
+    });
+    Change::NewHistory { cause, commits: commits.collect() }
+}
+
+/// A commit that the table of before never had.
+fn other(ordinal: i64) -> Change {
+    let commit = Commit { fingerprint: format!("f{ordinal}x"), ..commit(ordinal, "APPEND", None) };
+    Change::Committed { class: CommitClass::Advance, ordinal, commit }
+}
+
+fn rewound(ordinals: &[(i64, bool)]) -> Change {
+    let found = ordinals.last().map(|(ordinal, _)| NATIVE + ordinal);
+    history(HistoryBreak::Rewound { known: 1003, found }, ordinals)
+}
+
+fn recreated(ordinals: &[(i64, bool)]) -> Change {
+    history(HistoryBreak::Recreated, ordinals)
 }
 
 fn expired(earliest: i64) -> Change {
@@ -32,8 +54,8 @@ fn shown(applied: &Applied) -> String {
     };
     let asset = &applied.asset;
     let mut words = vec![format!("head {} data {}", place(asset.latest()), place(asset.latest_data()))];
-    if let Some(hold) = &asset.hold {
-        words.push(format!("hold {}@{}", hold.cause.code(), hold.since));
+    if let Some(since) = asset.gone_since {
+        words.push(format!("gone since {since}"));
     }
     words.extend(applied.evidence.iter().map(|event| {
         let outcome = match event.outcome {
@@ -41,7 +63,10 @@ fn shown(applied: &Applied) -> String {
             Outcome::Applied => "applied",
             Outcome::Duplicate => "duplicate",
         };
-        let position = event.position.map_or("nowhere".to_owned(), |position| position.to_string());
+        let position = match event.position {
+            Some(Position { generation, ordinal: i64::MIN }) => format!("{generation}:none"),
+            position => position.map_or("nowhere".to_owned(), |position| position.to_string()),
+        };
         format!("{} {position} {outcome}", event.event_type().as_str())
     }));
     if applied.duplicates > 0 {
@@ -56,7 +81,6 @@ fn shown(applied: &Applied) -> String {
 
 #[test]
 fn what_batches_do() {
-    let broken = |cause| vec![Change::Broken(cause)];
     let history = || vec![advance(1), advance(2), rewrite(3)];
     for (name, batches, expected) in [
         ("empty table", vec![vec![]], "head none data none; as it was"),
@@ -101,37 +125,85 @@ fn what_batches_do() {
             "head 1:3 data 1:2; expired below 3; changed",
         ),
         (
-            "rewound",
-            vec![history(), vec![rewound()]],
-            "head 1:3 data 1:2; hold REWOUND@100; ROLLED_BACK 1:3 applied; changed",
+            "rolled back",
+            vec![history(), vec![rewound(&[(1, false), (2, false)])]],
+            "head 2:2 data 2:2; ROLLED_BACK 2:2 applied; changed",
+        ),
+        (
+            "rolled back onto a compaction: it carries what it carried",
+            vec![vec![advance(1), rewrite(2), advance(3)], vec![rewound(&[(1, false), (2, false)])]],
+            "head 2:2 data 2:1; ROLLED_BACK 2:2 applied; changed",
+        ),
+        (
+            "rolled back, and the first commits after it use the ids again",
+            vec![history(), vec![rewound(&[(1, false), (2, true), (3, true)])]],
+            "head 2:3 data 2:3; ROLLED_BACK 2:1 applied; SNAPSHOT_COMMITTED 2:2 applied; \
+             SNAPSHOT_COMMITTED 2:3 applied; changed",
+        ),
+        (
+            "rolled back, then commits of which the first ones expired",
+            vec![history(), vec![rewound(&[(1, false), (5, true)])]],
+            "head 2:5 data 2:5; ROLLED_BACK 2:1 applied; GAP_DETECTED 2:4 applied; \
+             SNAPSHOT_COMMITTED 2:5 applied; changed",
+        ),
+        (
+            "undone",
+            vec![
+                history(),
+                vec![rewound(&[(1, false)])],
+                vec![rewound(&[(1, false), (2, false), (3, false)])],
+            ],
+            "head 3:3 data 3:2; ROLLED_BACK 3:3 applied; changed",
+        ),
+        (
+            "rolled back to before all that the log has",
+            vec![vec![advance(8), advance(9)], vec![rewound(&[(4, false), (5, false)])]],
+            "head 2:5 data 2:5; ROLLED_BACK 2:5 applied; changed",
+        ),
+        (
+            "the same table with nothing that was known, all above what the log has",
+            vec![vec![advance(1)], vec![rewound(&[(2, true), (3, true)])]],
+            "head 2:3 data 2:3; ROLLED_BACK 2:none applied; SNAPSHOT_COMMITTED 2:2 applied; \
+             SNAPSHOT_COMMITTED 2:3 applied; changed",
+        ),
+        (
+            "rolled back to nothing",
+            vec![history(), vec![rewound(&[])]],
+            "head none data none; ROLLED_BACK 2:none applied; changed",
         ),
         (
             "recreated",
-            vec![history(), broken(HistoryBreak::Recreated)],
-            "head 1:3 data 1:2; hold RECREATED@100; ROLLED_BACK 1:3 applied; changed",
+            vec![history(), vec![recreated(&[(1, true)])]],
+            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
         ),
         (
-            "dropped while it had no snapshot",
-            vec![vec![], broken(HistoryBreak::Absent)],
-            "head none data none; hold ABSENT@100; ROLLED_BACK nowhere applied; changed",
+            "recreated and empty",
+            vec![history(), vec![recreated(&[])]],
+            "head none data none; ROLLED_BACK 2:none applied; changed",
         ),
         (
-            "rewound as before",
-            vec![history(), vec![rewound()], vec![rewound()]],
-            "head 1:3 data 1:2; hold REWOUND@1; as it was",
+            "recreated and empty, then a commit",
+            vec![history(), vec![recreated(&[])], vec![other(1)]],
+            "head 2:1 data 2:1; SNAPSHOT_COMMITTED 2:1 applied; changed",
         ),
+        ("gone", vec![history(), vec![Change::Gone]], "head 1:3 data 1:2; gone since 100; changed"),
         (
-            "rewound, then dropped",
-            vec![history(), vec![rewound()], broken(HistoryBreak::Absent)],
-            "head 1:3 data 1:2; hold ABSENT@100; ROLLED_BACK 1:3 applied; changed",
+            "still gone",
+            vec![history(), vec![Change::Gone], vec![Change::Gone]],
+            "head 1:3 data 1:2; gone since 1; as it was",
         ),
-        ("mended", vec![history(), vec![rewound()], vec![Change::Mended]], "head 1:3 data 1:2; changed"),
+        ("back", vec![history(), vec![Change::Gone], vec![Change::Back]], "head 1:3 data 1:2; changed"),
         (
-            "mended with news",
-            vec![history(), vec![rewound()], vec![Change::Mended, advance(4)]],
+            "back with news",
+            vec![history(), vec![Change::Gone], vec![Change::Back, advance(4)]],
             "head 1:4 data 1:4; SNAPSHOT_COMMITTED 1:4 applied; changed",
         ),
-        ("mended what was whole", vec![history(), vec![Change::Mended]], "head 1:3 data 1:2; as it was"),
+        (
+            "gone, and another one comes",
+            vec![history(), vec![Change::Gone], vec![recreated(&[(1, true)])]],
+            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
+        ),
+        ("back though it never went", vec![history(), vec![Change::Back]], "head 1:3 data 1:2; as it was"),
         (
             "late",
             vec![vec![advance(5)], vec![advance(4)]],
@@ -151,11 +223,56 @@ fn expiry_leaves_what_can_be_read() {
 }
 
 #[test]
-fn evidence_of_a_break_says_what_was_found() {
-    let applied = apply_all(&[vec![advance(1)], vec![rewound()]]);
-    let Fact::RolledBack(hold) = &applied.evidence[0].fact else { panic!("{:?}", applied.evidence) };
-    assert_eq!(hold, applied.asset.hold.as_ref().unwrap());
-    assert_eq!(applied.evidence[0].observed_at, 100);
+fn a_position_is_carried_over_rollbacks() {
+    let floor = |batches: &[Vec<Change>], ordinal| apply_all(batches).asset.log.carry(Floor::At(at(ordinal)));
+    let second = |ordinal| Floor::At(Position { generation: 2, ordinal });
+    let third = |ordinal| Floor::At(Position { generation: 3, ordinal });
+    let begin = || vec![advance(1), advance(2), advance(3)];
+    let back_to_1 = || vec![rewound(&[(1, false)])];
+    // What was taken back is no news to whoever had seen it, and not again when it comes back.
+    assert_eq!(floor(&[begin(), back_to_1()], 3), second(1));
+    let undone = || vec![rewound(&[(1, false), (2, false), (3, false)])];
+    assert_eq!(floor(&[begin(), back_to_1(), undone()], 3), third(3));
+    assert_eq!(floor(&[begin(), back_to_1(), undone()], 2), third(2));
+    // Nor when it comes back commit by commit, as what follows on the head.
+    let again = || vec![advance(2), advance(3), advance(4)];
+    assert_eq!(floor(&[begin(), back_to_1(), again()], 3), third(3));
+    assert_eq!(
+        shown(&apply_all(&[begin(), back_to_1(), again()])),
+        "head 3:4 data 3:4; ROLLED_BACK 3:3 applied; \
+         SNAPSHOT_COMMITTED 3:4 applied; changed"
+    );
+    // Nor when it is taken back once more, less far.
+    let back_to_2 = || vec![rewound(&[(1, false), (2, false)])];
+    let fourth = Floor::At(Position { generation: 4, ordinal: 2 });
+    assert_eq!(floor(&[begin(), back_to_1(), undone(), back_to_2()], 3), fourth);
+    // The first commit after a rollback counts, though its id was used before.
+    let other_2 = || vec![rewound(&[(1, false), (2, true)])];
+    assert_eq!(floor(&[begin(), other_2()], 2), second(1));
+    // What was never seen still counts.
+    assert_eq!(floor(&[begin(), other_2()], 1), second(1));
+    // Seen in a history that was given up: what the old one has beyond their common part counts.
+    let asset = apply_all(&[begin(), other_2(), undone()]).asset;
+    assert_eq!(asset.log.carry(second(2)), third(1));
+    // The smallest base since counts, not the last one.
+    let further = || vec![rewound(&[(1, false), (2, true), (3, true), (4, true)])];
+    assert_eq!(floor(&[begin(), back_to_1(), further()], 3), third(1));
+    assert_eq!(floor(&[begin(), vec![recreated(&[(1, true)])]], 3), Floor::BelowAll);
+    assert_eq!(floor(&[begin()], 3), Floor::At(at(3)));
+}
+
+#[test]
+fn what_is_kept_of_a_history_keeps_what_befell_it() {
+    let gone = vec![expired(2)];
+    let asset =
+        apply_all(&[vec![advance(1), advance(2), advance(3)], gone, vec![rewound(&[(2, false)])]]).asset;
+    let now: Vec<_> = asset
+        .log
+        .versions()
+        .filter(|(at, _)| at.generation == 2)
+        .map(|(at, version)| (at.ordinal, version.readable, version.observed_at))
+        .collect();
+    assert_eq!(now, [(1, false, 0), (2, true, 0)]);
 }
 
 #[test]
@@ -200,8 +317,8 @@ proptest! {
                     3..5 => committed(CommitClass::Rewrite, ordinal, watermark),
                     5 => gap(ordinal, ordinal),
                     6 => expired(ordinal - 2),
-                    _ if ordinal % 2 == 0 => rewound(),
-                    _ => Change::Mended,
+                    _ if ordinal % 2 == 0 => Change::Gone,
+                    _ => Change::Back,
                 }
             })
             .collect();

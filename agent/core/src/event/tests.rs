@@ -7,8 +7,9 @@ fn evidence(fact: Fact, position: Option<Position>) -> Evidence {
     Evidence { fact, position, observed_at: 1, outcome: Outcome::Applied }
 }
 
-fn rolled_back(cause: HistoryBreak, since: i64) -> Evidence {
-    evidence(Fact::RolledBack(Hold { cause, since }), Some(at(5)))
+fn rolled_back(cause: HistoryBreak, generation: i64) -> Evidence {
+    let position = Position { generation, ordinal: 3 };
+    evidence(Fact::RolledBack { cause, base: Some(3) }, Some(position))
 }
 
 /// Every pair of these is another event.
@@ -27,12 +28,11 @@ fn different() -> Vec<(&'static str, Evidence)> {
         ("gap from another start", evidence(Fact::Gap { first: 2 }, Some(at(2)))),
         ("gap of another generation", evidence(Fact::Gap { first: 1 }, Some(second))),
         ("rewound", rolled_back(HistoryBreak::Rewound { known: 5, found: Some(3) }, 9)),
-        ("rewound later", rolled_back(HistoryBreak::Rewound { known: 5, found: Some(3) }, 10)),
+        ("rewound again", rolled_back(HistoryBreak::Rewound { known: 5, found: Some(3) }, 10)),
         ("rewound further", rolled_back(HistoryBreak::Rewound { known: 5, found: Some(2) }, 9)),
         ("rewound to nothing", rolled_back(HistoryBreak::Rewound { known: 5, found: None }, 9)),
         ("rewound from elsewhere", rolled_back(HistoryBreak::Rewound { known: 6, found: Some(3) }, 9)),
         ("recreated", rolled_back(HistoryBreak::Recreated, 9)),
-        ("absent", rolled_back(HistoryBreak::Absent, 9)),
     ]
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     change::Change,
     invariant::data_versions_are_ancestors,
-    samples::{NATIVE, advance, at, commit, committed, gap, rewrite, stamped},
+    samples::{NATIVE, OBSERVED_AT, advance, at, commit, committed, gap, rewrite, stamped},
 };
 
 /// What follows in a history.
@@ -45,10 +45,28 @@ fn events(steps: &[Step]) -> Vec<StampedEvent> {
                 ordinal += missing;
                 gap(ordinal - missing + 1, ordinal)
             }
-            // Ordinals begin anywhere: that of a base, or the first.
             Step::NextGeneration => {
+                let log = folded(&events);
+                let here = |at: &Position| at.generation == generation;
+                let base = log
+                    .versions()
+                    .map(|(at, _)| at)
+                    .filter(here)
+                    .map(|at| at.ordinal)
+                    .filter(|base| *base <= ordinal - 2)
+                    .last();
+                let kept = log.entries().filter(|(at, _)| here(at) && Some(at.ordinal) <= base);
+                let kept = kept.map(|(at, entry)| (at.ordinal, entry.clone())).collect();
                 generation += 1;
-                ordinal = ordinal.saturating_sub(2);
+                ordinal = base.unwrap_or(0);
+                events.push(StampedEvent {
+                    position: Position { generation, ordinal: base.unwrap_or(i64::MIN) },
+                    observed_at: OBSERVED_AT,
+                    body: EventBody::Began {
+                        origin: base.map(|ordinal| Position { generation: generation - 1, ordinal }),
+                        kept,
+                    },
+                });
                 continue;
             }
         };
@@ -68,36 +86,52 @@ fn folded(events: &[StampedEvent]) -> VersionLog {
 /// A commit of the model: its place, the ordinal of its data, its effective watermark.
 type Line = (Position, i64, Option<i64>);
 
-/// Says of every commit what it carries by walking back through the history from it, where the fold
+/// Every history as a list of its own: what it took over from the one before, then its own events.
+fn histories(events: &[StampedEvent]) -> Vec<Vec<StampedEvent>> {
+    let mut histories = vec![Vec::new()];
+    for event in events {
+        let EventBody::Began { origin, .. } = &event.body else {
+            histories.last_mut().unwrap().push(event.clone());
+            continue;
+        };
+        let before = histories.last().unwrap().iter();
+        let taken_over =
+            before.filter(|older| Some(older.position.ordinal) <= origin.map(|at| at.ordinal)).map(|older| {
+                let position = Position { generation: event.position.generation, ..older.position };
+                StampedEvent { position, ..older.clone() }
+            });
+        let taken_over = taken_over.collect();
+        histories.push(taken_over);
+    }
+    histories
+}
+
+/// Says of every commit what it carries by walking back through its history from it, where the fold
 /// hands on from commit to commit.
-fn model(history: &[StampedEvent]) -> Vec<Line> {
+fn model(events: &[StampedEvent]) -> Vec<Line> {
+    histories(events).iter().flat_map(|history| model_of_one(history)).collect()
+}
+
+fn model_of_one(history: &[StampedEvent]) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, event) in history.iter().enumerate() {
         let EventBody::Committed { class, commit } = &event.body else { continue };
-        let ancestors: Vec<&StampedEvent> = history[..index]
-            .iter()
-            .rev()
-            .take_while(|older| older.position.generation == event.position.generation)
-            .collect();
+        let ancestors: Vec<&StampedEvent> = history[..index].iter().rev().collect();
 
         let mut data = event.position.ordinal;
         if *class == CommitClass::Rewrite {
             for older in &ancestors {
-                match &older.body {
-                    EventBody::Gap { .. } => break,
-                    EventBody::Committed { class, .. } => {
-                        data = older.position.ordinal;
-                        if *class == CommitClass::Advance {
-                            break;
-                        }
-                    }
+                let EventBody::Committed { class, .. } = &older.body else { break };
+                data = older.position.ordinal;
+                if *class == CommitClass::Advance {
+                    break;
                 }
             }
         }
         let watermark = commit.watermark.or_else(|| {
             ancestors.iter().find_map(|older| match &older.body {
                 EventBody::Committed { commit, .. } => commit.watermark,
-                EventBody::Gap { .. } => None,
+                _ => None,
             })
         });
         lines.push((event.position, data, watermark));
@@ -145,6 +179,7 @@ proptest! {
         prop_assert_eq!(&folded(&mixed), &in_order);
         let expected = model(&history);
         prop_assert_eq!(lines(&in_order), expected.clone());
+        let expected = model_of_one(histories(&history).last().unwrap());
         let newest = expected.last().map(|(at, data, _)| Position { ordinal: *data, ..*at });
         prop_assert_eq!(in_order.latest_data().map(|(at, _)| at), newest);
         prop_assert_eq!(in_order.latest().map(|(at, _)| at), expected.last().map(|(at, ..)| *at));
@@ -188,13 +223,14 @@ proptest! {
         let mut part = whole.clone();
         part.keep_from_latest_data();
         prop_assert!(part.entries().count() <= whole.entries().count());
-        let oldest = part.entries().next().map(|(at, _)| at);
+        let lowest = Position { generation: part.generation(), ordinal: i64::MIN };
+        let oldest = part.entries().next().map_or(lowest, |(at, _)| at);
 
         let whole = fold_all(whole, &mixed);
         let part = fold_all(part, &mixed);
         prop_assert_eq!(part.latest(), whole.latest());
         prop_assert_eq!(part.latest_data(), whole.latest_data());
-        let upper: Vec<_> = whole.entries().filter(|(at, _)| Some(*at) >= oldest).collect();
+        let upper: Vec<_> = whole.entries().filter(|(at, _)| *at >= oldest).collect();
         prop_assert_eq!(part.entries().collect::<Vec<_>>(), upper);
     }
 
@@ -294,9 +330,14 @@ fn what_becomes_of_an_event() {
 }
 
 #[test]
-fn a_new_generation_inherits_nothing() {
+fn a_history_without_a_base_inherits_nothing() {
     let history = [
         stamped(&committed(CommitClass::Advance, 1, Some(5)), 1),
+        StampedEvent {
+            position: Position { generation: 2, ordinal: i64::MIN },
+            observed_at: OBSERVED_AT,
+            body: EventBody::Began { origin: None, kept: Vec::new() },
+        },
         stamped(&rewrite(2), 2),
         stamped(&rewrite(3), 2),
     ];

@@ -1,6 +1,6 @@
 //! Decisions that rest on what has moved since.
 
-use asset_core::change::{Change, HistoryBreak};
+use asset_core::change::Change;
 use asset_store::{Loaded, WaitStatus};
 use tokio::time::Instant;
 
@@ -37,14 +37,14 @@ async fn a_decision_on_a_state_that_moved_is_made_again_on_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_history_on_hold_meanwhile_releases_nobody() {
+async fn a_table_that_went_meanwhile_releases_nobody() {
     let lake = Lake::new();
     let rig = Rig::start(&lake).await;
     let mut wait = rig.identified(1, reached("orders", 1)).await;
     verdict(&mut wait).await;
 
     let first = rig.store_only("orders", vec![advance(1)]).await;
-    rig.store_only("orders", vec![Change::Broken(HistoryBreak::Recreated)]).await;
+    rig.store_only("orders", vec![Change::Gone]).await;
     rig.engine.hub.moved(moved(first.now)).await;
 
     let update = verdict(&mut wait).await;

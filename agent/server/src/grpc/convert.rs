@@ -105,14 +105,14 @@ pub fn pin(pin: &Pin) -> v1::PinnedVersion {
 
 /// The state of an asset.
 pub fn state(asset: &Asset) -> v1::AssetState {
-    let hold = asset.hold.as_ref().map(|hold| v1::AssetHold {
-        reason: hold.cause.code().to_owned(),
-        sentence: hold.sentence(),
-        since: Some(timestamp(hold.since)),
+    let hold = asset.gone_since.map(|since| v1::AssetHold {
+        reason: "ABSENT".to_owned(),
+        sentence: "the table is gone from its catalog; nothing is released until it is back".to_owned(),
+        since: Some(timestamp(since)),
     });
     v1::AssetState {
         asset_key: asset.key.to_string(),
-        generation: asset.generation,
+        generation: asset.generation(),
         latest: asset.latest().map(version),
         latest_data: asset.latest_data().map(version),
         hold,

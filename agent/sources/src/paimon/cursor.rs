@@ -25,7 +25,7 @@ pub struct Known {
     pub identity: Option<Identity>,
     /// Smallest snapshot id that could be read.
     pub earliest: Option<i64>,
-    /// The break that was published and lasts.
+    /// Why the head was not followed; older agents wrote it of rollbacks too.
     pub held: Option<Held>,
 }
 
@@ -47,7 +47,8 @@ pub struct Identity {
     pub digest: String,
 }
 
-/// How the table left its known history.
+/// Why a table's head is not followed. Only `absent` is written; the others are what older agents
+/// wrote, and are read so that such a table is published at the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Held {

@@ -1,15 +1,15 @@
 //! The difference between a cursor and what a read saw. Pure.
 
-use asset_core::{
-    change::{Change, HistoryBreak},
-    version::{Commit, CommitClass},
-};
+use asset_core::change::{Change, Found, HistoryBreak};
 
 use super::cursor::{Cursor, Head, Held, Identity, Known};
-use crate::{Poll, Suspicion};
+use crate::{Poll, Suspicion, poll::Cause};
 
 /// Most commits of the first read of a table: older ones are history that nobody waits for.
 pub const FIRST_READ: usize = 1000;
+
+/// Most commits that are read of a history that is not the known one: those below are taken for known.
+const NEW_HISTORY: usize = 5_000;
 
 /// What a read saw of a table before it opened new commits.
 #[derive(Debug)]
@@ -61,15 +61,6 @@ pub enum Verdict {
     Follow,
 }
 
-/// A commit that was opened.
-#[derive(Debug, Clone)]
-pub struct Opened {
-    /// What it is.
-    pub commit: Commit,
-    /// Whether it brought data.
-    pub class: CommitClass,
-}
-
 /// The next snapshots, if the history goes on. A first read takes the newest and is never cut, since
 /// its newest commit becomes the baseline.
 pub fn wanted(cursor: Option<&Cursor>, listed: &[i64], batch_size: usize) -> Wanted {
@@ -118,59 +109,76 @@ pub fn judge(cursor: Option<&Cursor>, sight: &Sight) -> Verdict {
     }
 }
 
-fn broken(known: &Known, sight: &Sight) -> Option<HistoryBreak> {
+/// Snapshots to open of a history that is not the known one.
+pub fn new_history(listed: &[i64]) -> &[i64] {
+    &listed[listed.len().saturating_sub(NEW_HISTORY)..]
+}
+
+fn broken(known: &Known, sight: &Sight) -> Option<Cause> {
     let Some(head) = &known.head else {
         // Where no commit was known, no commit can be missed: any table continues an empty one.
-        return (!sight.exists()).then_some(HistoryBreak::Absent);
+        return (!sight.exists()).then_some(Cause::Gone);
     };
     if sight.at_head.as_ref() == Some(&head.fingerprint) {
         return None;
     }
     if !sight.exists() {
-        return Some(HistoryBreak::Absent);
+        return Some(Cause::Gone);
     }
     if sight.schemas.as_ref().is_some_and(|schemas| schemas.other) {
-        return Some(HistoryBreak::Recreated);
+        return Some(Cause::NewHistory(HistoryBreak::Recreated));
     }
     // Expiry takes the smallest ids, so it explains a head that is missing below all others. Not
-    // while the history is held: then the head was missing before, and ids prove nothing.
+    // after the table was gone: then ids prove nothing.
     let below_all = sight.ids.first().is_some_and(|first| head.id < *first);
     if sight.at_head.is_none() && below_all && known.held.is_none() {
         return None;
     }
-    Some(HistoryBreak::Rewound { known: head.id, found: sight.ids.last().copied() })
+    Some(Cause::NewHistory(HistoryBreak::Rewound { known: head.id, found: sight.ids.last().copied() }))
 }
 
-/// The answer to a break: published when two reads agree, and once.
-pub fn answer_broken(known: &Known, seen: Suspicion, earlier: Option<&Suspicion>) -> Poll {
-    let held = match seen.cause {
-        HistoryBreak::Rewound { .. } => Held::Rewound,
-        HistoryBreak::Recreated => Held::Recreated,
-        HistoryBreak::Absent => Held::Absent,
-    };
-    if known.held == Some(held) {
+/// The answer to a table that is gone: published once.
+pub fn answer_gone(known: &Known) -> Poll {
+    if known.held == Some(Held::Absent) {
         return Poll::Unchanged;
     }
-    if !earlier.is_some_and(|earlier| seen.confirms(earlier)) {
-        return Poll::Suspect(seen);
-    }
     // The head stays: it is what tells that the known history is back.
-    let cursor = Cursor::Table(Known { held: Some(held), ..known.clone() });
-    Poll::Changed { changes: vec![Change::Broken(seen.cause)], cursor: cursor.to_text(), more: false }
+    let cursor = Cursor::Table(Known { held: Some(Held::Absent), ..known.clone() });
+    Poll::Changed { changes: vec![Change::Gone], cursor: cursor.to_text(), more: false }
+}
+
+/// The answer to another history, with what was opened of it.
+pub fn answer_new_history(known: &Known, sight: &Sight, cause: HistoryBreak, commits: Vec<Found>) -> Poll {
+    let newest = commits.last();
+    let cause = match cause {
+        HistoryBreak::Rewound { known, .. } => {
+            HistoryBreak::Rewound { known, found: newest.map(|found| found.ordinal) }
+        }
+        HistoryBreak::Recreated => HistoryBreak::Recreated,
+    };
+    let head = newest.map(|found| Head { id: found.ordinal, fingerprint: found.commit.fingerprint.clone() });
+    let seen = sight.schemas.as_ref().and_then(|s| s.identity.clone());
+    let cursor = Cursor::Table(Known {
+        head,
+        identity: seen.or_else(|| known.identity.clone()),
+        earliest: sight.ids.first().copied(),
+        held: None,
+    });
+    let changes = vec![Change::NewHistory { cause, commits }];
+    Poll::Changed { changes, cursor: cursor.to_text(), more: false }
 }
 
 /// The answer where a history goes on, or begins, with what was opened of the wanted commits.
-pub fn answer(cursor: Option<&Cursor>, sight: &Sight, after: Option<i64>, opened: Vec<Opened>) -> Answer {
+pub fn answer(cursor: Option<&Cursor>, sight: &Sight, after: Option<i64>, opened: Vec<Found>) -> Answer {
     let known = cursor.and_then(Cursor::table).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     if known.held.is_some() {
-        changes.push(Change::Mended);
+        changes.push(Change::Back);
     }
 
     let mut last = after;
     let mut head = known.head;
-    for Opened { commit, class } in opened {
-        let ordinal = commit.snapshot_id;
+    for Found { class, ordinal, commit } in opened {
         if let Some(before) = last.replace(ordinal)
             && ordinal > before + 1
         {

@@ -24,7 +24,7 @@ pub struct TableFiles<'a> {
 }
 
 /// A snapshot file as it was found.
-pub enum Found {
+pub enum File {
     /// There is none.
     Missing,
     /// Half-written, or not a snapshot: what stands behind it waits for it.
@@ -67,17 +67,17 @@ impl TableFiles<'_> {
     }
 
     /// Opens a snapshot.
-    pub async fn snapshot(&self, id: i64) -> Result<Found, SourceError> {
+    pub async fn snapshot(&self, id: i64) -> Result<File, SourceError> {
         let file = self.snapshot_file(id);
         let parsed = match self.storage.read(&file).await {
-            Ok(None) => return Ok(Found::Missing),
+            Ok(None) => return Ok(File::Missing),
             Ok(Some(bytes)) => snapshot::parse(&file, id, &bytes),
             Err(error) => Err(error),
         };
         match parsed {
-            Ok(snapshot) => Ok(Found::Whole(snapshot)),
+            Ok(snapshot) => Ok(File::Whole(snapshot)),
             Err(error @ (SourceError::Malformed { .. } | SourceError::TooLarge { .. })) => {
-                Ok(Found::Broken(error))
+                Ok(File::Broken(error))
             }
             Err(error) => Err(error),
         }

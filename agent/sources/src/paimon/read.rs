@@ -6,12 +6,15 @@
 
 use std::collections::BTreeMap;
 
+use asset_core::change::{Found, HistoryBreak};
+
 use super::{
-    cursor::Cursor,
-    diff::{self, Opened, Sight, Verdict},
-    files::{Found, TableFiles},
+    cursor::{Cursor, Held, Known},
+    diff::{self, Sight, Verdict},
+    files::{File, TableFiles},
+    snapshot::Snapshot,
 };
-use crate::{Depth, Poll, SourceError, Suspicion};
+use crate::{Depth, Poll, SourceError, Suspicion, poll::Cause};
 
 /// How often a table is read when it changes meanwhile: once, and three times again.
 const ATTEMPTS: usize = 4;
@@ -81,26 +84,19 @@ impl TableReader<'_> {
         let certain = |last: i64| listed_before.is_some_and(|newest| last < newest);
         let gaps_are_certain = wanted.gaps().all(|(_, last)| certain(last));
 
-        let mut anchor = None;
-        for &id in wanted.ids.iter().rev() {
-            match self.files.snapshot(id).await? {
-                Found::Missing => return Ok(earlier.vanished(id)),
-                Found::Broken(_) => {}
-                Found::Whole(snapshot) => {
-                    anchor = Some(snapshot);
-                    break;
-                }
-            }
-        }
+        let anchor = match self.anchor(&wanted.ids, earlier).await? {
+            Some(anchor) => anchor,
+            None => return Ok(None),
+        };
 
         let known = cursor.and_then(Cursor::table);
         let head = known.and_then(|known| known.head.as_ref());
         let at_head = match head.filter(|head| ids.binary_search(&head.id).is_ok()) {
             None => None,
             Some(head) => match self.files.snapshot(head.id).await? {
-                Found::Missing => return Ok(earlier.vanished(head.id)),
-                Found::Broken(error) => return Err(error),
-                Found::Whole(snapshot) => Some(snapshot.commit.fingerprint),
+                File::Missing => return Ok(earlier.vanished(head.id)),
+                File::Broken(error) => return Err(error),
+                File::Whole(snapshot) => Some(snapshot.commit.fingerprint),
             },
         };
         let stands = head.is_some_and(|head| at_head.as_ref() == Some(&head.fingerprint));
@@ -117,7 +113,15 @@ impl TableReader<'_> {
                 if !sight.exists() {
                     self.check_warehouse().await?;
                 }
-                return Ok(Some(diff::answer_broken(known, seen, suspicion)));
+                // Published when two reads agree: a rollback at work looks like this as well.
+                if !suspicion.is_some_and(|earlier| seen.confirms(earlier)) {
+                    let known_already = seen.cause == Cause::Gone && known.held == Some(Held::Absent);
+                    return Ok(Some(if known_already { Poll::Unchanged } else { Poll::Suspect(seen) }));
+                }
+                return match seen.cause {
+                    Cause::Gone => Ok(Some(diff::answer_gone(known))),
+                    Cause::NewHistory(cause) => self.new_history(known, &sight, cause, earlier).await,
+                };
             }
             (Verdict::Absent | Verdict::Broken(_), _) => {
                 self.check_warehouse().await?;
@@ -129,33 +133,12 @@ impl TableReader<'_> {
             return Ok(None);
         }
 
-        let mut opened = Vec::with_capacity(wanted.ids.len());
-        let mut stopped = None;
-        for &id in &wanted.ids {
-            let found = match &anchor {
-                Some(anchor) if anchor.commit.snapshot_id == id => Found::Whole(anchor.clone()),
-                _ => self.files.snapshot(id).await?,
-            };
-            match found {
-                Found::Missing => return Ok(earlier.vanished(id)),
-                Found::Broken(error) => {
-                    stopped = Some(error);
-                    break;
-                }
-                Found::Whole(snapshot) => {
-                    let class = self.files.class(&snapshot).await?;
-                    let commit = snapshot.commit;
-                    opened.push(Opened { commit, class });
-                }
-            }
-        }
-        if let Some(anchor) = anchor {
-            let id = anchor.commit.snapshot_id;
-            match self.files.snapshot(id).await? {
-                Found::Missing => return Ok(earlier.vanished(id)),
-                Found::Whole(again) if again.commit.fingerprint == anchor.commit.fingerprint => {}
-                Found::Whole(_) | Found::Broken(_) => return Ok(None),
-            }
+        let (opened, stopped) = match self.open(&wanted.ids, anchor.as_ref(), earlier).await? {
+            Some(opened) => opened,
+            None => return Ok(None),
+        };
+        if !self.stands(anchor.as_ref(), earlier).await? {
+            return Ok(None);
         }
 
         let answer = diff::answer(cursor, &sight, wanted.after, opened);
@@ -168,6 +151,87 @@ impl TableReader<'_> {
         }
     }
 
+    /// Reads a history that is not the known one; `None` when it changed under the read.
+    async fn new_history(
+        &self,
+        known: &Known,
+        sight: &Sight,
+        cause: HistoryBreak,
+        earlier: &mut Earlier,
+    ) -> Result<Option<Poll>, SourceError> {
+        let ids = diff::new_history(&sight.ids);
+        let Some(anchor) = self.anchor(ids, earlier).await? else {
+            return Ok(None);
+        };
+        let Some((commits, stopped)) = self.open(ids, anchor.as_ref(), earlier).await? else {
+            return Ok(None);
+        };
+        if !self.stands(anchor.as_ref(), earlier).await? {
+            return Ok(None);
+        }
+        match stopped {
+            Some(error) if commits.is_empty() => Err(error),
+            _ => Ok(Some(diff::answer_new_history(known, sight, cause, commits))),
+        }
+    }
+
+    /// The newest of the snapshots that is whole, where there is one; `None` when the table changed.
+    async fn anchor(
+        &self,
+        ids: &[i64],
+        earlier: &mut Earlier,
+    ) -> Result<Option<Option<Snapshot>>, SourceError> {
+        for &id in ids.iter().rev() {
+            match self.files.snapshot(id).await? {
+                File::Missing => return Ok(earlier.vanished(id)),
+                File::Broken(_) => {}
+                File::Whole(snapshot) => return Ok(Some(Some(snapshot))),
+            }
+        }
+        Ok(Some(None))
+    }
+
+    /// Whether the anchor is what it was: then nothing that was read in between is of another history.
+    async fn stands(&self, anchor: Option<&Snapshot>, earlier: &mut Earlier) -> Result<bool, SourceError> {
+        let Some(anchor) = anchor else {
+            return Ok(true);
+        };
+        let id = anchor.commit.snapshot_id;
+        Ok(match self.files.snapshot(id).await? {
+            File::Missing => {
+                earlier.vanished::<()>(id);
+                false
+            }
+            File::Whole(again) => again.commit.fingerprint == anchor.commit.fingerprint,
+            File::Broken(_) => false,
+        })
+    }
+
+    /// Opens snapshots up to the first one that is not whole; `None` when the table changed.
+    async fn open(
+        &self,
+        ids: &[i64],
+        anchor: Option<&Snapshot>,
+        earlier: &mut Earlier,
+    ) -> Result<Option<(Vec<Found>, Option<SourceError>)>, SourceError> {
+        let mut opened = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let file = match anchor {
+                Some(anchor) if anchor.commit.snapshot_id == id => File::Whole(anchor.clone()),
+                _ => self.files.snapshot(id).await?,
+            };
+            match file {
+                File::Missing => return Ok(earlier.vanished(id)),
+                File::Broken(error) => return Ok(Some((opened, Some(error)))),
+                File::Whole(snapshot) => {
+                    let class = self.files.class(&snapshot).await?;
+                    opened.push(Found { class, ordinal: id, commit: snapshot.commit });
+                }
+            }
+        }
+        Ok(Some((opened, None)))
+    }
+
     /// A table is absent only where its warehouse can be seen: one that went away is an error.
     async fn check_warehouse(&self) -> Result<(), SourceError> {
         super::check_warehouse(self.files.storage, self.warehouse).await
@@ -176,7 +240,7 @@ impl TableReader<'_> {
 
 impl Earlier {
     /// Expiry may take a file between listing and opening it: list again.
-    fn vanished(&mut self, id: i64) -> Option<Poll> {
+    fn vanished<T>(&mut self, id: i64) -> Option<T> {
         *self.vanished.entry(id).or_default() += 1;
         None
     }

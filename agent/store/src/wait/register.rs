@@ -167,32 +167,30 @@ async fn link(tx: &mut Tx, wait_id: &str, dependency: &Dependency) -> Result<(),
     Ok(())
 }
 
-/// Whether every pin's snapshot can still be read, as far as the log knows. While a history is on
-/// hold nobody knows: the pinned snapshot may be gone, or its id stand for another commit.
+/// Whether every pin stands in the history of now and its snapshot can still be read, as far as the log
+/// knows. Of a table that is gone nobody knows.
 async fn readable(tx: &mut Tx, pins: &[Pin]) -> Result<bool, StoreError> {
     for pin in pins {
+        let of = |version: &'static str| {
+            Expr::col(("s", "asset_id"))
+                .equals((version, "asset_id"))
+                .and(Expr::col(("s", "generation")).equals((version, "generation")))
+        };
+        // The pinned data version, and the snapshot that carries it: a rollback gives places and ids to
+        // other commits, so the fingerprint is looked for.
+        let carries = Expr::col(("carrier", "data_ordinal")).equals(("data", "ordinal"));
         let mut query = Query::select();
         query
-            .expr_as(Expr::col(("v", "readable")), "readable")
-            .from_as(VERSION, "v")
-            .join_as(
-                JoinType::InnerJoin,
-                STATE,
-                "s",
-                Expr::col(("s", "asset_id"))
-                    .equals(("v", "asset_id"))
-                    .and(Expr::col(("s", "generation")).equals(("v", "generation"))),
-            )
+            .column(("carrier", "ordinal"))
+            .from_as(STATE, "s")
+            .join_as(JoinType::InnerJoin, VERSION, "data", of("data"))
+            .join_as(JoinType::InnerJoin, VERSION, "carrier", of("carrier").and(carries))
             .and_where(Expr::col(("s", "asset_key")).eq(pin.asset.as_str()))
             .and_where(Expr::col(("s", "hold_reason")).is_null())
-            .and_where(Expr::col(("v", "generation")).eq(pin.position.generation))
-            .and_where(Expr::col(("v", "snapshot_id")).eq(pin.snapshot_id));
-        let rows = tx.rows(&query).await?;
-        let open = match rows.first() {
-            Some(row) => row.i64("readable")? != 0,
-            None => false,
-        };
-        if !open {
+            .and_where(Expr::col(("data", "fingerprint")).eq(pin.fingerprint.as_str()))
+            .and_where(Expr::col(("carrier", "snapshot_id")).eq(pin.snapshot_id))
+            .and_where(Expr::col(("carrier", "readable")).eq(1));
+        if tx.rows(&query).await?.is_empty() {
             return Ok(false);
         }
     }

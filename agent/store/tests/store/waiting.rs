@@ -2,13 +2,14 @@
 
 use asset_core::{
     baseline::Baseline,
+    change::{Change, Found, HistoryBreak},
     condition::Dependency,
     evaluate::{Pin, Releasing, evaluate},
-    version::{Floor, Position},
+    version::{Commit, CommitClass, Floor, Position},
 };
 use asset_store::{Decision, DecisionOutcome, Identity, Loaded, Registration, Store, StoredWait, WaitStatus};
 
-use crate::{File, advance, apply, key, newer, reached};
+use crate::{File, advance, apply, commit, key, newer, reached};
 
 fn registration(number: i64, dependency: Dependency) -> Registration {
     Registration {
@@ -186,7 +187,7 @@ async fn a_pin_that_can_not_be_read_any_more_opens_its_wait_again() {
     let wait = register(&store, registration(1, reached(&["orders"], 1))).await;
     apply(&store, "orders", vec![advance(1)]).await;
     decide(&store, verdict(&store, &wait).await).await;
-    let gone = asset_core::change::Change::Expired { earliest: 2 };
+    let gone = Change::Expired { earliest: 2 };
     apply(&store, "orders", vec![advance(2), gone]).await;
 
     let again = register(&store, registration(1, reached(&["orders"], 1))).await;
@@ -196,6 +197,65 @@ async fn a_pin_that_can_not_be_read_any_more_opens_its_wait_again() {
     assert_eq!(marks(&store).await, ["w-1"]);
     assert_eq!(decide(&store, verdict(&store, &again).await).await, DecisionOutcome::Written);
     assert_eq!(pins(&stored(&store, "w-1").await)[0].0, 3);
+}
+
+/// What a table holds after a rollback to so many commits, with other ones behind them.
+fn rolled_back(to: i64, others: &[i64]) -> Change {
+    let same = (1..=to).map(commit);
+    let others = others.iter().map(|id| Commit { fingerprint: format!("x{id}"), ..commit(*id) });
+    let commits = same.chain(others).map(|commit| Found {
+        class: CommitClass::Advance,
+        ordinal: commit.snapshot_id,
+        commit,
+    });
+    Change::NewHistory {
+        cause: HistoryBreak::Rewound { known: 3, found: Some(to) },
+        commits: commits.collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_ready_that_nobody_acknowledged_outlives_a_rollback_exactly_if_its_pin_does() {
+    for (change, stays) in [
+        (rolled_back(2, &[3]), true),
+        (rolled_back(1, &[2, 3]), false),
+        (rolled_back(1, &[]), false),
+        (Change::Gone, false),
+    ] {
+        let file = File::new();
+        let store = file.open().await;
+        let wait = register(&store, registration(1, reached(&["orders"], 2))).await;
+        apply(&store, "orders", vec![advance(1), advance(2)]).await;
+        decide(&store, verdict(&store, &wait).await).await;
+        apply(&store, "orders", vec![advance(3)]).await;
+        apply(&store, "orders", vec![change.clone()]).await;
+        let again = register(&store, registration(1, reached(&["orders"], 2))).await;
+        let pinned: Vec<i64> = pins(&again).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(pinned, if stays { vec![2] } else { vec![] }, "{change:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_rollback_is_no_news_and_what_comes_after_it_is() {
+    let file = File::new();
+    let store = file.open().await;
+    apply(&store, "orders", vec![advance(1), advance(2), advance(3)]).await;
+    let wait = register(&store, registration(1, newer("orders"))).await;
+    for quiet in [rolled_back(1, &[]), rolled_back(3, &[]), rolled_back(2, &[])] {
+        apply(&store, "orders", vec![quiet]).await;
+        assert_eq!(verdict(&store, &wait).await.ready, None);
+    }
+    // The id was used before, by a commit that the wait had seen.
+    let other = Commit { fingerprint: "x3".into(), ..commit(3) };
+    apply(
+        &store,
+        "orders",
+        vec![Change::Committed { class: CommitClass::Advance, ordinal: 3, commit: other }],
+    )
+    .await;
+    let ready = verdict(&store, &wait).await.ready.unwrap();
+    assert_eq!(ready[0].position, Position { generation: 4, ordinal: 3 });
+    assert_eq!(ready[0].fingerprint, "x3");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    change::{Change, HistoryBreak},
+    change::Change,
     condition::{ConditionSpec, Since},
     reason::sentence,
     samples::{
@@ -33,10 +33,6 @@ fn evaluated(condition: ConditionSpec, began: &World, now: &World, releasing: Re
     evaluation.groups.remove(0).conditions.remove(0)
 }
 
-fn broken(cause: HistoryBreak) -> Vec<Change> {
-    vec![advance(1), advance(2), Change::Broken(cause)]
-}
-
 /// How a verdict reads: what blocks, code, arguments, and the sentence.
 fn told(verdict: &ConditionVerdict) -> String {
     let asset = verdict.asset.as_str();
@@ -57,7 +53,6 @@ fn told(verdict: &ConditionVerdict) -> String {
 fn every_reason_in_words() {
     let two = || world(&[advance(1), advance(2)]);
     let min_and_newer = ConditionSpec { since: Since::Registered, ..wants_min(ORDERS, 1003) };
-    let rewound = |found| world(&broken(HistoryBreak::Rewound { known: 1002, found }));
     for (condition, began, now, expected) in [
         (
             wants(ORDERS),
@@ -120,33 +115,9 @@ fn every_reason_in_words() {
         (
             wants(ORDERS),
             two(),
-            rewound(Some(1001)),
-            "snapshot HISTORY_ON_HOLD[cause=REWOUND since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             a history on hold: the table left its known history: snapshot 1002 was its head, now snapshot 1001 is; \
-             missing: the history that was known before",
-        ),
-        (
-            wants(ORDERS),
-            two(),
-            rewound(None),
-            "snapshot HISTORY_ON_HOLD[cause=REWOUND since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             a history on hold: the table left its known history: snapshot 1002 was its head, now no snapshot is; \
-             missing: the history that was known before",
-        ),
-        (
-            wants(ORDERS),
-            two(),
-            world(&broken(HistoryBreak::Recreated)),
-            "snapshot HISTORY_ON_HOLD[cause=RECREATED since_millis=7]: paimon://lake/ods/orders: needs a snapshot, \
-             has a history on hold: another table stands under this name: it was dropped and created again; missing: \
-             the history that was known before",
-        ),
-        (
-            wants(ORDERS),
-            two(),
-            world(&broken(HistoryBreak::Absent)),
-            "snapshot HISTORY_ON_HOLD[cause=ABSENT since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has \
-             a history on hold: the table is gone from its catalog; missing: the history that was known before",
+            world(&[advance(1), advance(2), Change::Gone]),
+            "unknown_asset TABLE_GONE[since_millis=7]: paimon://lake/ods/orders: needs a snapshot, has a table that \
+             is gone from its catalog; missing: the table, back in its catalog",
         ),
         (
             wants(ORDERS),

@@ -4,7 +4,7 @@ use proptest::{collection::vec, option, prelude::*};
 
 use super::*;
 use crate::{
-    change::{Change, HistoryBreak},
+    change::Change,
     condition::{ConditionSpec, Since},
     invariant::pins_satisfy_one_group,
     samples::{NATIVE, advance, asset, check, gap, group, key, rewrite},
@@ -116,7 +116,7 @@ fn worlds(facts: &[Fact]) -> (World, World) {
                 let mut rest = changes(&life.steps)[life.began..].to_vec();
                 rest.push(Change::Expired { earliest: life.earliest });
                 if life.held {
-                    rest.push(Change::Broken(HistoryBreak::Recreated));
+                    rest.push(Change::Gone);
                 }
                 // As the store loads it: from the newest data version on.
                 let mut later = then.clone().apply(&rest, 9).asset;

@@ -93,7 +93,9 @@ impl Run {
                     prop_assert!(*earliest > self.expired, "told once");
                     self.expired = *earliest;
                 }
-                Change::Broken(_) | Change::Mended => prop_assert!(false, "no break: {:?}", change),
+                Change::NewHistory { .. } | Change::Gone | Change::Back => {
+                    prop_assert!(false, "no break: {:?}", change)
+                }
             }
         }
         Ok(more)

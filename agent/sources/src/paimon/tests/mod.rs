@@ -13,7 +13,7 @@ use std::{
 };
 
 use asset_core::{
-    change::{Change, HistoryBreak},
+    change::{Change, Found, HistoryBreak},
     key::AssetKey,
     version::CommitClass,
 };
@@ -164,7 +164,8 @@ impl Follower {
     }
 }
 
-/// An answer, short: `+3` advance, `~3` rewrite, `gap 4-6`, `expired 5`, `broken …`, `mended`, `more`.
+/// An answer, short: `+3` advance, `~3` rewrite, `gap 4-6`, `expired 5`, `rewound from 5: +1 +2`,
+/// `recreated: +1`, `gone`, `back`, `more`.
 pub fn words(poll: Result<Poll, SourceError>) -> String {
     match poll {
         Err(error) => format!("error {}", error.kind()),
@@ -193,10 +194,21 @@ fn word(change: &Change) -> String {
         }
         Change::Gap { first, last } => format!("gap {first}-{last}"),
         Change::Expired { earliest } => format!("expired {earliest}"),
-        Change::Broken(HistoryBreak::Rewound { known, found }) => {
-            format!("broken rewound {known} {found:?}")
+        Change::NewHistory { cause, commits } => {
+            let cause = match cause {
+                HistoryBreak::Rewound { known, found } => {
+                    assert_eq!(*found, commits.last().map(|found| found.ordinal));
+                    format!("rewound from {known}:")
+                }
+                HistoryBreak::Recreated => "recreated:".to_owned(),
+            };
+            let commits = commits.iter().map(|found| {
+                let Found { class, ordinal, commit } = found.clone();
+                word(&Change::Committed { class, ordinal, commit })
+            });
+            std::iter::once(cause).chain(commits).collect::<Vec<_>>().join(" ")
         }
-        Change::Broken(other) => format!("broken {}", other.code().to_lowercase()),
-        Change::Mended => "mended".into(),
+        Change::Gone => "gone".into(),
+        Change::Back => "back".into(),
     }
 }

@@ -115,7 +115,7 @@ async fn a_rollback_below_the_head_while_reading_is_a_break() {
         (2..=5).for_each(|id| write(table, id, "b"));
     });
     assert_eq!(follower.strict(&lake).await, "suspect");
-    assert_eq!(follower.strict(&lake).await, "broken rewound 3 Some(5)");
+    assert_eq!(follower.strict(&lake).await, "rewound from 3: +1 +2 +3 +4 +5");
 }
 
 #[tokio::test]
