@@ -53,8 +53,7 @@ fn events(steps: &[Step]) -> Vec<StampedEvent> {
                     .map(|(at, _)| at)
                     .filter(here)
                     .map(|at| at.ordinal)
-                    .filter(|base| *base <= ordinal - 2)
-                    .last();
+                    .rfind(|base| *base <= ordinal - 2);
                 let kept = log.entries().filter(|(at, _)| here(at) && Some(at.ordinal) <= base);
                 let kept = kept.map(|(at, entry)| (at.ordinal, entry.clone())).collect();
                 generation += 1;
