@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::key::AssetKey;
+use crate::{
+    key::AssetKey,
+    time::{Zone, parse_moment, show_moment},
+    version::Millis,
+};
 
 /// Most groups of one dependency.
 pub const MAX_GROUPS: usize = 64;
@@ -43,6 +47,15 @@ pub struct ConditionSpec {
     /// From where on a version counts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub since: Since,
+    /// When it must have been committed or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed_after: Option<String>,
+    /// What its watermark must have reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watermark_gte: Option<String>,
+    /// Zone of times that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
 }
 
 /// A group as somebody wrote it.
@@ -67,6 +80,23 @@ pub struct Condition {
     pub min_snapshot_id: Option<i64>,
     /// From where on a version counts.
     pub since: Since,
+    /// When its data version must have been committed or later.
+    pub committed_after: Option<Millis>,
+    /// What the effective watermark of its data version must have reached.
+    pub watermark_gte: Option<Millis>,
+}
+
+/// What holds where a condition says nothing.
+pub struct Defaults<'a> {
+    /// Name of a format's default catalog.
+    pub catalog: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// Zone of times that have none of their own.
+    pub zone: &'a Zone,
+}
+
+impl Defaults<'_> {
+    /// No default catalog, and UTC: for what is in canonical form already.
+    pub const NONE: Defaults<'static> = Defaults { catalog: &|_| None, zone: &Zone::UTC };
 }
 
 /// Conditions that must hold together.
@@ -100,10 +130,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Dependency {
     /// Checks what somebody wrote; all that is wrong is answered at once.
-    pub fn check(
-        specs: Vec<GroupSpec>,
-        default_catalog: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<Violation>> {
+    pub fn check(specs: Vec<GroupSpec>, defaults: &Defaults<'_>) -> Result<Self, Vec<Violation>> {
         let mut checker = Checker::default();
         let single = specs.len() == 1;
         if specs.is_empty() {
@@ -127,7 +154,7 @@ impl Dependency {
                 let text = format!("the name `{name}` is used twice");
                 checker.report(&format!("{field}.name"), &text);
             }
-            let conditions = checker.check_group(&field, &spec.conditions, &default_catalog);
+            let conditions = checker.check_group(&field, &spec.conditions, defaults);
             canonical.push(GroupSpec {
                 name: name.clone(),
                 conditions: conditions.iter().map(Condition::to_spec).collect(),
@@ -170,6 +197,9 @@ impl Condition {
             snapshot_required: false,
             min_snapshot_id: self.min_snapshot_id,
             since: self.since,
+            committed_after: self.committed_after.map(show_moment),
+            watermark_gte: self.watermark_gte.map(show_moment),
+            timezone: None,
         }
     }
 }
@@ -197,7 +227,7 @@ impl Checker {
         &mut self,
         field: &str,
         specs: &[ConditionSpec],
-        default_catalog: &impl Fn(&str) -> Option<String>,
+        defaults: &Defaults<'_>,
     ) -> Vec<Condition> {
         if specs.is_empty() {
             let field = format!("{field}.conditions");
@@ -223,7 +253,8 @@ impl Checker {
                 );
                 self.report(&format!("{field}.min_snapshot_id"), &text);
             }
-            let asset = match AssetKey::parse(&spec.asset_key, default_catalog) {
+            let (committed_after, watermark_gte) = self.check_times(&field, spec, defaults.zone);
+            let asset = match AssetKey::parse(&spec.asset_key, defaults.catalog) {
                 Ok(asset) => asset,
                 Err(error) => {
                     self.report(&format!("{field}.asset_key"), &format!("`{}`: {error}", spec.asset_key));
@@ -246,9 +277,34 @@ impl Checker {
                 name,
                 min_snapshot_id: spec.min_snapshot_id,
                 since: spec.since,
+                committed_after,
+                watermark_gte,
             });
         }
         conditions
+    }
+
+    fn check_times(
+        &mut self,
+        field: &str,
+        spec: &ConditionSpec,
+        default: &Zone,
+    ) -> (Option<Millis>, Option<Millis>) {
+        let zone = match spec.timezone.as_deref().filter(|zone| !zone.is_empty()).map(Zone::parse) {
+            None => default.clone(),
+            Some(Ok(zone)) => zone,
+            Some(Err(error)) => {
+                self.report(&format!("{field}.timezone"), &error.to_string());
+                return (None, None);
+            }
+        };
+        let mut moment = |name: &str, text: &Option<String>| {
+            let text = text.as_deref().filter(|text| !text.is_empty())?;
+            let read = parse_moment(text, &zone);
+            read.map_err(|error| self.report(&format!("{field}.{name}"), &error.to_string())).ok()
+        };
+        let committed_after = moment("committed_after", &spec.committed_after);
+        (committed_after, moment("watermark_gte", &spec.watermark_gte))
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Pin {
     pub fingerprint: String,
     /// When the data version was committed.
     pub commit_time: Option<Millis>,
-    /// Effective watermark of the data version.
+    /// Watermark of the data version.
     pub watermark: Option<Millis>,
     /// Schema of the data version.
     pub schema_id: Option<i64>,
@@ -154,6 +154,8 @@ fn judge(
         wanted: Wanted {
             min_snapshot_id: condition.min_snapshot_id,
             newer_than: newer_than.map(|floor| floor.and_then(|floor| native_id(floor, known))),
+            committed_after: condition.committed_after,
+            watermark_gte: condition.watermark_gte,
         },
         verdict: match verdict {
             Ok(pin) if releasing == Releasing::On => Verdict::Ready(pin),
@@ -176,6 +178,15 @@ fn pin(condition: &Condition, newer_than: Option<Floor>, asset: &Asset) -> Resul
     if newer_than.is_some_and(|floor| !floor.is_below(position)) {
         return Err(Reason::NotNewer { found, head });
     }
+    let committed = data.commit.commit_time;
+    if let Some(wanted) = condition.committed_after.filter(|wanted| committed.is_none_or(|at| at < *wanted)) {
+        return Err(Reason::CommittedEarly { found, wanted, committed });
+    }
+    let watermark = asset.log.watermark(position);
+    if let Some(wanted) = condition.watermark_gte.filter(|wanted| watermark.is_none_or(|mark| mark < *wanted))
+    {
+        return Err(Reason::BelowWatermark { found, wanted, watermark });
+    }
     let carrier = asset.log.readable_carrier(position).ok_or(Reason::NotReadable { found })?;
     Ok(Pin {
         asset: asset.key.to_string(),
@@ -184,7 +195,7 @@ fn pin(condition: &Condition, newer_than: Option<Floor>, asset: &Asset) -> Resul
         position,
         fingerprint: data.commit.fingerprint.clone(),
         commit_time: data.commit.commit_time,
-        watermark: data.effective_watermark,
+        watermark,
         schema_id: data.commit.schema_id,
         observed_at: data.observed_at,
     })

@@ -14,6 +14,7 @@ pub mod invariant;
 pub mod key;
 pub mod log;
 pub mod reason;
+pub mod time;
 pub mod version;
 
 #[cfg(test)]

@@ -203,6 +203,16 @@ impl VersionLog {
         commits.find(|(_, version)| version.commit.fingerprint == fingerprint).map(|(at, _)| at)
     }
 
+    /// The watermark of the data version at `data`: the greatest of its own and of those of the commits
+    /// that carry it, since a job without new rows still moves its watermark on.
+    pub fn watermark(&self, data: Position) -> Option<Millis> {
+        let carriers = self.versions().rev().take_while(|(position, _)| *position >= data);
+        let carriers = carriers.filter(|(position, version)| {
+            position.generation == data.generation && version.data_ordinal == data.ordinal
+        });
+        carriers.filter_map(|(_, version)| version.effective_watermark).max()
+    }
+
     /// Folds one event in. The outcome says what became of it.
     pub fn fold(mut self, event: &StampedEvent) -> (Self, Outcome) {
         let at = event.position;

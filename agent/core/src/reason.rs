@@ -1,12 +1,18 @@
 //! Why a condition does not hold, as a code with arguments, and how that reads in English.
 
-use crate::{asset::Unread, version::Millis};
+use crate::{
+    asset::Unread,
+    time::{show_distance, show_moment},
+    version::Millis,
+};
 
 /// What blocks a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockedBy {
     /// No data version that is new enough.
     Snapshot,
+    /// The watermark is behind.
+    Watermark,
     /// No asset under that key.
     UnknownAsset,
     /// The agent releases nothing.
@@ -18,6 +24,7 @@ impl BlockedBy {
     pub fn as_label(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
+            Self::Watermark => "watermark",
             Self::UnknownAsset => "unknown_asset",
             Self::Paused => "paused",
         }
@@ -31,6 +38,10 @@ pub struct Wanted {
     pub min_snapshot_id: Option<i64>,
     /// Set for `since: registered`: newer than this native id, where it is known.
     pub newer_than: Option<Option<i64>>,
+    /// When it must have been committed or later.
+    pub committed_after: Option<Millis>,
+    /// What the watermark must have reached.
+    pub watermark_gte: Option<Millis>,
 }
 
 /// Why a condition does not hold.
@@ -58,6 +69,24 @@ pub enum Reason {
         /// Native id of the newest commit, where that one brought no data.
         head: Option<i64>,
     },
+    /// The newest data version was committed too early.
+    CommittedEarly {
+        /// Native id of the newest data version.
+        found: i64,
+        /// When it must have been committed or later.
+        wanted: Millis,
+        /// When it was; `None` where the format does not say.
+        committed: Option<Millis>,
+    },
+    /// The watermark of the newest data version is behind.
+    BelowWatermark {
+        /// Native id of the newest data version.
+        found: i64,
+        /// What must have been reached.
+        wanted: Millis,
+        /// What was; `None`: no version had one yet.
+        watermark: Option<Millis>,
+    },
     /// The newest data version and all that carry its data have expired.
     NotReadable {
         /// Its native id.
@@ -81,6 +110,7 @@ impl Reason {
         match self {
             Self::Unread(_) | Self::TableAbsent | Self::TableGone { .. } => BlockedBy::UnknownAsset,
             Self::AgentPaused { .. } => BlockedBy::Paused,
+            Self::BelowWatermark { .. } => BlockedBy::Watermark,
             _ => BlockedBy::Snapshot,
         }
     }
@@ -97,6 +127,8 @@ impl Reason {
             Self::NoSnapshot => "NO_SNAPSHOT",
             Self::BelowMinSnapshot { .. } => "BELOW_MIN_SNAPSHOT",
             Self::NotNewer { .. } => "NOT_NEWER",
+            Self::CommittedEarly { .. } => "COMMITTED_EARLY",
+            Self::BelowWatermark { .. } => "BELOW_WATERMARK",
             Self::NotReadable { .. } => "NOT_READABLE",
             Self::TableGone { .. } => "TABLE_GONE",
             Self::AgentPaused { .. } => "AGENT_PAUSED",
@@ -122,6 +154,20 @@ impl Reason {
                 args.extend(head.map(|head| ("head_snapshot_id", head.to_string())));
                 args
             }
+            Self::CommittedEarly { found, wanted, committed } => {
+                let mut args = vec![
+                    ("found_snapshot_id", found.to_string()),
+                    ("wanted_commit_millis", wanted.to_string()),
+                ];
+                args.extend(committed.map(|at| ("found_commit_millis", at.to_string())));
+                args
+            }
+            Self::BelowWatermark { found, wanted, watermark } => {
+                let mut args =
+                    vec![("found_snapshot_id", found.to_string()), ("wanted_watermark", wanted.to_string())];
+                args.extend(watermark.map(|mark| ("found_watermark", mark.to_string())));
+                args
+            }
             Self::NotReadable { found } | Self::AgentPaused { found } => {
                 vec![("found_snapshot_id", found.to_string())]
             }
@@ -144,6 +190,14 @@ impl Reason {
             Self::BelowMinSnapshot { found, .. }
             | Self::NotNewer { found, .. }
             | Self::AgentPaused { found } => format!("snapshot {found}"),
+            Self::CommittedEarly { found, committed, .. } => match committed {
+                Some(at) => format!("snapshot {found}, committed {}", show_moment(*at)),
+                None => format!("snapshot {found} without a commit time"),
+            },
+            Self::BelowWatermark { found, watermark, .. } => match watermark {
+                Some(mark) => format!("snapshot {found} with watermark {}", show_moment(*mark)),
+                None => format!("snapshot {found} without a watermark"),
+            },
             Self::NotReadable { found } => format!("snapshot {found}, which has expired"),
             Self::TableGone { .. } => "a table that is gone from its catalog".to_owned(),
         }
@@ -169,6 +223,16 @@ impl Reason {
                 format!("{} behind", wanted.saturating_sub(*found))
             }
             Self::NotNewer { .. } => "a newer snapshot with data".to_owned(),
+            Self::CommittedEarly { wanted, committed: Some(at), .. } => {
+                format!("a later commit, this one was {} too early", show_distance(*at, *wanted))
+            }
+            Self::CommittedEarly { committed: None, .. } => "a commit that says when it was made".to_owned(),
+            Self::BelowWatermark { wanted, watermark: Some(mark), .. } => {
+                format!("{} behind", show_distance(*mark, *wanted))
+            }
+            Self::BelowWatermark { watermark: None, .. } => {
+                "a first watermark: does the job that writes this table set one?".to_owned()
+            }
             Self::NotReadable { .. } => "a snapshot that can be read".to_owned(),
             Self::TableGone { .. } => "the table, back in its catalog".to_owned(),
             Self::AgentPaused { .. } => {
@@ -185,11 +249,17 @@ impl Wanted {
             Some(id) => format!("newer than {id}, the head when the wait began"),
             None => "newer than the head when the wait began".to_owned(),
         });
-        match (self.min_snapshot_id, newer) {
-            (None, None) => "a snapshot".to_owned(),
-            (Some(min), None) => format!("snapshot >= {min}"),
-            (None, Some(newer)) => format!("a snapshot {newer}"),
-            (Some(min), Some(newer)) => format!("snapshot >= {min} and {newer}"),
+        let subject = match self.min_snapshot_id {
+            Some(min) => format!("snapshot >= {min}"),
+            None => "a snapshot".to_owned(),
+        };
+        let committed = self.committed_after.map(|at| format!("committed at {} or later", show_moment(at)));
+        let watermark = self.watermark_gte.map(|mark| format!("with watermark >= {}", show_moment(mark)));
+        let rest: Vec<String> = [newer, committed, watermark].into_iter().flatten().collect();
+        match (self.min_snapshot_id, rest.is_empty()) {
+            (_, true) => subject,
+            (None, false) => format!("{subject} {}", rest.join(" and ")),
+            (Some(_), false) => format!("{subject} and {}", rest.join(" and ")),
         }
     }
 }

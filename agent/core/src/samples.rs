@@ -3,9 +3,10 @@
 use crate::{
     asset::Asset,
     change::Change,
-    condition::{ConditionSpec, Dependency, GroupSpec, Since, Violation},
+    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since, Violation},
     event::{EventBody, StampedEvent},
     key::AssetKey,
+    time::Zone,
     version::{Commit, CommitClass, Position},
 };
 
@@ -91,7 +92,8 @@ pub fn group(name: &str, conditions: Vec<ConditionSpec>) -> GroupSpec {
 }
 
 pub fn check(groups: Vec<GroupSpec>) -> Result<Dependency, Vec<Violation>> {
-    Dependency::check(groups, |format| (format == "paimon").then(|| "lake".to_owned()))
+    let catalog = |format: &str| (format == "paimon").then(|| "lake".to_owned());
+    Dependency::check(groups, &Defaults { catalog: &catalog, zone: &Zone::UTC })
 }
 
 pub fn one(condition: ConditionSpec) -> Dependency {

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
+use asset_core::time::Zone;
 use asset_proto::{
     FILE_DESCRIPTOR_SET,
     v1::{asset_service_server::AssetServiceServer, dependency_service_server::DependencyServiceServer},
@@ -41,7 +42,7 @@ pub async fn run(config: Config) -> Result<()> {
         .with_context(|| format!("can't listen on {listen} (`server.listen`); is another agent running?"))?;
     let address = listener.local_addr()?;
     let pages = http::Pages { engine: assembly.engine.clone(), metrics, stop: stop.clone() };
-    let routes = routes(&assembly, http::router(pages)).await?;
+    let routes = routes(&assembly, config.timezone.clone(), http::router(pages)).await?;
     let server = Server::builder()
         .accept_http1(true)
         .tcp_nodelay(true)
@@ -92,7 +93,7 @@ pub async fn run(config: Config) -> Result<()> {
     }
 }
 
-async fn routes(assembly: &Assembly, pages: axum::Router) -> Result<Routes> {
+async fn routes(assembly: &Assembly, zone: Zone, pages: axum::Router) -> Result<Routes> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DependencyServiceServer<grpc::Dependencies>>().await;
     health.set_serving::<AssetServiceServer<grpc::Assets>>().await;
@@ -109,7 +110,7 @@ async fn routes(assembly: &Assembly, pages: axum::Router) -> Result<Routes> {
     };
     let mut routes = Routes::from(pages);
     routes = routes
-        .add_service(DependencyServiceServer::new(grpc::Dependencies::new(assembly.engine.clone())))
+        .add_service(DependencyServiceServer::new(grpc::Dependencies::new(assembly.engine.clone(), zone)))
         .add_service(AssetServiceServer::new(grpc::Assets::new(assembly.engine.clone())))
         .add_service(health_service)
         .add_service(reflection().build_v1()?)

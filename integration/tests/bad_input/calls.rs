@@ -59,6 +59,16 @@ async fn a_field_that_is_out_of_range_is_named_with_its_range() {
     let cases = [
         (
             RESOLVE,
+            groups(json!({"asset_key": KEY, "watermark_gte": "tomorrow"})),
+            ["watermark_gte", "`tomorrow` is no time; expected RFC 3339"],
+        ),
+        (
+            RESOLVE,
+            groups(json!({"asset_key": KEY, "committed_after": "20261130", "timezone": "Mars"})),
+            ["timezone", "`Mars` is no time zone"],
+        ),
+        (
+            RESOLVE,
             groups(json!({"asset_key": KEY, "min_snapshot_id": -1})),
             ["min_snapshot_id", "between 0 and"],
         ),

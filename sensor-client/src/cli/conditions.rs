@@ -22,6 +22,9 @@ const ASSET: &str = "asset";
 const MIN_SNAPSHOT: &str = "min-snapshot";
 const SINCE: &str = "since";
 const ALIAS: &str = "alias";
+const COMMITTED_AFTER: &str = "committed-after";
+const WATERMARK_GTE: &str = "watermark-gte";
+const TIMEZONE: &str = "timezone";
 const FILE: &str = "condition-file";
 
 enum Flag {
@@ -29,6 +32,9 @@ enum Flag {
     MinSnapshot(i64),
     Since(String),
     Alias(String),
+    CommittedAfter(String),
+    WatermarkGte(String),
+    Timezone(String),
 }
 
 impl Args for ConditionArgs {
@@ -57,6 +63,18 @@ impl Args for ConditionArgs {
                     .help("exists: a version that is there counts (default); registered: only one newer than when the wait began"),
             )
             .arg(
+                flag(COMMITTED_AFTER, "T", NonEmptyStringValueParser::new().into())
+                    .help("Time at which its data was committed, or later"),
+            )
+            .arg(
+                flag(WATERMARK_GTE, "T", NonEmptyStringValueParser::new().into())
+                    .help("Watermark that it must have reached; a time is RFC 3339, epoch milliseconds, or a date with an offset such as 20261130+1d"),
+            )
+            .arg(
+                flag(TIMEZONE, "ZONE", NonEmptyStringValueParser::new().into())
+                    .help("Zone of its dates, such as Asia/Shanghai or +08:00 [default: the agent's]"),
+            )
+            .arg(
                 flag(ALIAS, "NAME", NonEmptyStringValueParser::new().into())
                     .help("Name under which the pinned version is handed on [default: the table's name]"),
             )
@@ -81,7 +99,7 @@ impl FromArgMatches for ConditionArgs {
             Some(file) if flags.is_empty() => Ok(Self::File(file.clone())),
             Some(_) => Err(Error::raw(
                 ErrorKind::ArgumentConflict,
-                "--min-snapshot, --since and --alias belong to an --asset; with --condition-file the file says it",
+                "--min-snapshot, --since, --committed-after, --watermark-gte, --timezone and --alias belong to an --asset; with --condition-file the file says it",
             )),
         }
     }
@@ -107,6 +125,9 @@ fn in_order(matches: &ArgMatches) -> Vec<Flag> {
     flags.extend(of(matches, MIN_SNAPSHOT, Flag::MinSnapshot));
     flags.extend(of(matches, SINCE, Flag::Since));
     flags.extend(of(matches, ALIAS, Flag::Alias));
+    flags.extend(of(matches, COMMITTED_AFTER, Flag::CommittedAfter));
+    flags.extend(of(matches, WATERMARK_GTE, Flag::WatermarkGte));
+    flags.extend(of(matches, TIMEZONE, Flag::Timezone));
     flags.sort_by_key(|(at, _)| *at);
     flags.into_iter().map(|(_, flag)| flag).collect()
 }
@@ -147,6 +168,9 @@ impl Flag {
             Self::MinSnapshot(_) => MIN_SNAPSHOT,
             Self::Since(_) => SINCE,
             Self::Alias(_) => ALIAS,
+            Self::CommittedAfter(_) => COMMITTED_AFTER,
+            Self::WatermarkGte(_) => WATERMARK_GTE,
+            Self::Timezone(_) => TIMEZONE,
         }
     }
 
@@ -156,6 +180,9 @@ impl Flag {
             Self::Asset(asset_key) => mem::replace(&mut to.asset_key, asset_key).is_empty(),
             Self::MinSnapshot(id) => to.min_snapshot_id.replace(id).is_none(),
             Self::Alias(alias) => mem::replace(&mut to.alias, alias).is_empty(),
+            Self::CommittedAfter(time) => mem::replace(&mut to.committed_after, time).is_empty(),
+            Self::WatermarkGte(time) => mem::replace(&mut to.watermark_gte, time).is_empty(),
+            Self::Timezone(zone) => mem::replace(&mut to.timezone, zone).is_empty(),
             Self::Since(since) => {
                 let first = to.since() == Since::Unspecified;
                 to.set_since(match since.as_str() {
@@ -196,7 +223,8 @@ mod tests {
     #[test]
     fn flags_belong_to_the_asset_before_them() {
         let args = read(
-            "--asset a --min-snapshot 9223372036854775807 --asset=b --alias x --since registered --asset c --min-snapshot=0",
+            "--asset a --min-snapshot 9223372036854775807 --asset=b --alias x --since registered --asset c --min-snapshot=0 \
+             --committed-after 20261130 --watermark-gte 20261130+1d --timezone +08:00",
         );
         let Ok(ConditionArgs::Flags(groups)) = args else {
             panic!("{args:?}");
@@ -209,7 +237,13 @@ mod tests {
         let expected = vec![
             Condition { min_snapshot_id: Some(i64::MAX), ..condition("a") },
             Condition { alias: "x".into(), since: Since::Registered.into(), ..condition("b") },
-            Condition { min_snapshot_id: Some(0), ..condition("c") },
+            Condition {
+                min_snapshot_id: Some(0),
+                committed_after: "20261130".into(),
+                watermark_gte: "20261130+1d".into(),
+                timezone: "+08:00".into(),
+                ..condition("c")
+            },
         ];
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].conditions, expected);
@@ -223,6 +257,7 @@ mod tests {
             ("--asset a --min-snapshot 1 --min-snapshot 2", "--min-snapshot is given twice for --asset a"),
             ("--asset a --since exists --since exists", "--since is given twice"),
             ("--asset a --alias x --alias y", "--alias is given twice"),
+            ("--asset a --watermark-gte 1 --watermark-gte 2", "--watermark-gte is given twice"),
             ("--asset a --condition-file f", "cannot be used with"),
             ("--condition-file f --alias x", "the file says it"),
             ("--asset a --since consumed", "[possible values: exists, registered]"),

@@ -158,14 +158,54 @@ fn condition() -> impl Strategy<Value = ConditionSpec> {
         any::<bool>(),
         option::of(-1..5_i64),
         any::<bool>(),
+        option::weighted(
+            0.4,
+            prop::sample::select(vec!["20261130", "2026-11-30+1d", "-1", "12345678", "soon", ""]),
+        ),
+        option::weighted(0.4, prop::sample::select(vec!["Asia/Shanghai", "-03:30", "nowhere", ""])),
     )
-        .prop_map(|(asset_key, alias, snapshot_required, min_snapshot_id, registered)| ConditionSpec {
-            asset_key: asset_key.to_owned(),
-            alias: alias.map(str::to_owned),
-            snapshot_required,
-            min_snapshot_id,
-            since: if registered { Since::Registered } else { Since::Exists },
+        .prop_map(|(asset_key, alias, snapshot_required, min_snapshot_id, registered, time, zone)| {
+            ConditionSpec {
+                asset_key: asset_key.to_owned(),
+                alias: alias.map(str::to_owned),
+                snapshot_required,
+                min_snapshot_id,
+                since: if registered { Since::Registered } else { Since::Exists },
+                committed_after: time.map(str::to_owned),
+                watermark_gte: time.map(str::to_owned),
+                timezone: zone.map(str::to_owned),
+            }
         })
+}
+
+#[test]
+fn times_stand_in_the_zone_of_the_condition() {
+    let json = |committed: &str, watermark: &str, zone: &str| {
+        let spec = ConditionSpec {
+            committed_after: Some(committed.into()),
+            watermark_gte: Some(watermark.into()),
+            timezone: Some(zone.into()),
+            ..wants("paimon://ods/orders")
+        };
+        check(vec![group("", vec![spec])]).map(|checked| checked.to_json())
+    };
+    assert_eq!(
+        json("20261130", "20261130+1d", "Asia/Shanghai").unwrap(),
+        r#"[{"name":"default","conditions":[{"assetKey":"paimon://lake/ods/orders","committedAfter":"2026-11-29T16:00:00Z","watermarkGte":"2026-11-30T16:00:00Z"}]}]"#
+    );
+    // Without a zone in that of the agent, which is UTC here.
+    assert!(json("20261130", "0", "").unwrap().contains("2026-11-30T00:00:00Z"));
+    for (committed, watermark, zone, field, text) in [
+        ("soon", "", "", "committed_after", "`soon` is no time; expected RFC 3339"),
+        ("", "2026-11-31", "", "watermark_gte", "`2026-11-31` is no time"),
+        ("", "99999999999999999", "", "watermark_gte", "beyond the years"),
+        ("20261130", "20261130", "Mars", "timezone", "`Mars` is no time zone"),
+    ] {
+        let violations = json(committed, watermark, zone).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert_eq!(violations[0].field, format!("groups[0].conditions[0].{field}"));
+        assert!(violations[0].description.contains(text), "{violations:?}");
+    }
 }
 
 proptest! {
@@ -177,7 +217,7 @@ proptest! {
         // Through JSON and with another default catalog, as the store reads it back later.
         if let Ok(checked) = check(specs) {
             let stored: Vec<GroupSpec> = serde_json::from_str(&checked.to_json()).unwrap();
-            let again = Dependency::check(stored, |_| Some("another".to_owned()));
+            let again = Dependency::check(stored, &Defaults { catalog: &|_| Some("another".to_owned()), zone: &Zone::UTC });
             prop_assert_eq!(again.as_ref(), Ok(&checked));
             prop_assert_eq!(again.map(|again| again.to_json()), Ok(checked.to_json()));
         }

@@ -11,7 +11,7 @@ pub use lake::Lake;
 pub use rig::{Rig, advance};
 
 use asset_core::{
-    condition::{ConditionSpec, Dependency, GroupSpec, Since},
+    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since},
     version::Millis,
 };
 use tokio::time::{Instant, timeout};
@@ -67,7 +67,7 @@ pub fn condition(table: &str, min: Option<i64>, since: Since) -> ConditionSpec {
 
 /// Conditions that must hold together.
 pub fn all_of(conditions: Vec<ConditionSpec>) -> Dependency {
-    Dependency::check(vec![GroupSpec { conditions, ..GroupSpec::default() }], |_| None).unwrap()
+    Dependency::check(vec![GroupSpec { conditions, ..GroupSpec::default() }], &Defaults::NONE).unwrap()
 }
 
 /// Wants a snapshot id to be reached.

@@ -203,6 +203,7 @@ mod tests {
             ("server: {listen: '0.0.0.0:50061'}", ["server.listen", "insecure: true"]),
             ("server: {drain: soon}", ["server.drain", "`30s`"]),
             ("log: {format: xml}", ["log.format", "json"]),
+            ("timezone: Asia/Nowhere", ["timezone", "Asia/Shanghai"]),
             (
                 "dolphinscheduler: {asset-event-scheduling: {event-source: {paimon-polling: {interval-seconds: 0}}}}",
                 ["paimon-polling.interval-seconds", "between 1 and 86400"],

@@ -5,6 +5,7 @@ mod load;
 
 use std::{net::SocketAddr, time::Duration};
 
+use asset_core::time::Zone;
 use serde::Deserialize;
 
 pub use load::load;
@@ -19,6 +20,9 @@ pub struct Config {
     pub database: Database,
     /// What it reads.
     pub catalogs: Vec<Catalog>,
+    /// Zone of dates and times in conditions that name none.
+    #[serde(deserialize_with = "zone")]
+    pub timezone: Zone,
     /// The RFC's settings.
     pub dolphinscheduler: DolphinScheduler,
     /// What it writes to its standard error.
@@ -219,6 +223,10 @@ impl Default for Metrics {
     fn default() -> Self {
         Self { asset_key_limit: 1_000 }
     }
+}
+
+fn zone<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Zone, D::Error> {
+    Zone::parse(&String::deserialize(source)?).map_err(serde::de::Error::custom)
 }
 
 fn duration<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Duration, D::Error> {

@@ -72,6 +72,7 @@ fn condition(verdict: &ConditionVerdict) -> v1::ConditionVerdict {
         Verdict::Blocked(reason) => {
             let blocked_by = match reason.blocked_by() {
                 BlockedBy::Snapshot => v1::BlockedBy::Snapshot,
+                BlockedBy::Watermark => v1::BlockedBy::Watermark,
                 BlockedBy::UnknownAsset => v1::BlockedBy::UnknownAsset,
                 BlockedBy::Paused => v1::BlockedBy::Paused,
             };

@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
+use asset_core::{condition::Defaults, time::Zone};
 use asset_engine::{Engine, EngineError, WaitEvent, WaitStream};
 use asset_proto::v1::{self, dependency_service_server::DependencyService};
 use futures_util::{Stream, stream};
@@ -12,12 +13,13 @@ use super::{convert, refuse, request};
 /// The service.
 pub struct Dependencies {
     engine: Arc<Engine>,
+    zone: Zone,
 }
 
 impl Dependencies {
-    /// The service over an engine.
-    pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+    /// The service over an engine; times without a zone of their own are in `zone`.
+    pub fn new(engine: Arc<Engine>, zone: Zone) -> Self {
+        Self { engine, zone }
     }
 }
 
@@ -31,8 +33,9 @@ impl DependencyService for Dependencies {
         &self,
         request: Request<v1::ResolveDependencyRequest>,
     ) -> Result<Response<Verdicts>, Status> {
-        let default_catalog = |format: &str| self.engine.default_catalog(format);
-        let asked = request::resolve(request.into_inner(), default_catalog)
+        let catalog = |format: &str| self.engine.default_catalog(format);
+        let defaults = Defaults { catalog: &catalog, zone: &self.zone };
+        let asked = request::resolve(request.into_inner(), &defaults)
             .map_err(|violations| refuse::invalid(&violations))?;
         let engine = self.engine.clone();
         // Whatever takes time is done inside the stream: its headers go out at once.
@@ -54,8 +57,9 @@ impl DependencyService for Dependencies {
         &self,
         request: Request<v1::EvaluateDependencyRequest>,
     ) -> Result<Response<v1::EvaluateDependencyResponse>, Status> {
-        let default_catalog = |format: &str| self.engine.default_catalog(format);
-        let dependency = request::dependency(request.into_inner().groups, default_catalog)
+        let catalog = |format: &str| self.engine.default_catalog(format);
+        let defaults = Defaults { catalog: &catalog, zone: &self.zone };
+        let dependency = request::dependency(request.into_inner().groups, &defaults)
             .map_err(|violations| refuse::invalid(&violations))?;
         let evaluated = self.engine.evaluate(&dependency).await.map_err(refuse::failed)?;
         let pins = evaluated.evaluation.pins();

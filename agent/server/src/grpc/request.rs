@@ -2,7 +2,7 @@
 
 use asset_core::{
     baseline::Baselines,
-    condition::{ConditionSpec, Dependency, GroupSpec, Since, Violation},
+    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since, Violation},
     key::AssetKey,
     version::Millis,
 };
@@ -26,11 +26,13 @@ fn violation(field: &str, description: impl Into<String>) -> Violation {
     Violation { field: field.to_owned(), description: description.into() }
 }
 
+/// A text that is not empty.
+fn given(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// Checks groups of conditions.
-pub fn dependency(
-    groups: Vec<v1::Group>,
-    default_catalog: impl Fn(&str) -> Option<String>,
-) -> Result<Dependency, Refused> {
+pub fn dependency(groups: Vec<v1::Group>, defaults: &Defaults<'_>) -> Result<Dependency, Refused> {
     let mut unknown = Vec::new();
     let mut specs = Vec::with_capacity(groups.len());
     for (g, group) in groups.into_iter().enumerate() {
@@ -47,15 +49,18 @@ pub fn dependency(
             };
             conditions.push(ConditionSpec {
                 asset_key: condition.asset_key,
-                alias: Some(condition.alias).filter(|alias| !alias.is_empty()),
+                alias: given(condition.alias),
                 snapshot_required: condition.snapshot_required,
                 min_snapshot_id: condition.min_snapshot_id,
                 since,
+                committed_after: given(condition.committed_after),
+                watermark_gte: given(condition.watermark_gte),
+                timezone: given(condition.timezone),
             });
         }
         specs.push(GroupSpec { name: group.name, conditions });
     }
-    match Dependency::check(specs, default_catalog) {
+    match Dependency::check(specs, defaults) {
         Ok(dependency) if unknown.is_empty() => Ok(dependency),
         Ok(_) => Err(unknown),
         Err(mut violations) => {
@@ -76,13 +81,9 @@ pub struct Resolve {
 }
 
 /// Checks a `ResolveDependency` request.
-pub fn resolve(
-    request: v1::ResolveDependencyRequest,
-    default_catalog: impl Fn(&str) -> Option<String>,
-) -> Result<Resolve, Refused> {
+pub fn resolve(request: v1::ResolveDependencyRequest, defaults: &Defaults<'_>) -> Result<Resolve, Refused> {
     let mut violations = Vec::new();
-    let dependency =
-        dependency(request.groups, default_catalog).map_err(|mut found| violations.append(&mut found));
+    let dependency = dependency(request.groups, defaults).map_err(|mut found| violations.append(&mut found));
     let deadline = match request.deadline.map(millis) {
         None => None,
         Some(Ok(deadline)) => Some(deadline),

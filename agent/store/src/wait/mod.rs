@@ -6,7 +6,7 @@ mod register;
 
 use asset_core::{
     baseline::Baselines,
-    condition::{Dependency, GroupSpec},
+    condition::{Defaults, Dependency, GroupSpec},
     evaluate::Pin,
     key::{AssetKey, digest},
     version::Millis,
@@ -189,7 +189,7 @@ impl Store {
 
 fn read(row: &Row) -> Result<StoredWait, StoreError> {
     let specs: Vec<GroupSpec> = parse(&row.text("condition_json")?, "condition_json")?;
-    let dependency = Dependency::check(specs, |_| None)
+    let dependency = Dependency::check(specs, &Defaults::NONE)
         .map_err(|violations| corrupt(format!("condition_json: {violations:?}")))?;
     let status = match row.text("status")?.as_str() {
         OPEN => WaitStatus::Open,

@@ -9,7 +9,7 @@ mod waiting;
 
 use asset_core::{
     change::Change,
-    condition::{ConditionSpec, Dependency, GroupSpec, Since},
+    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since},
     key::AssetKey,
     version::{Commit, CommitClass},
 };
@@ -90,13 +90,16 @@ fn reached(tables: &[&str], min: i64) -> Dependency {
         ..ConditionSpec::default()
     });
     let group = GroupSpec { conditions: conditions.collect(), ..GroupSpec::default() };
-    Dependency::check(vec![group], |_| None).unwrap()
+    Dependency::check(vec![group], &Defaults::NONE).unwrap()
 }
 
 /// Waits for what is newer than the head.
 fn newer(table: &str) -> Dependency {
     let asset_key = key(table).to_string();
     let condition = ConditionSpec { asset_key, since: Since::Registered, ..ConditionSpec::default() };
-    Dependency::check(vec![GroupSpec { conditions: vec![condition], ..GroupSpec::default() }], |_| None)
-        .unwrap()
+    Dependency::check(
+        vec![GroupSpec { conditions: vec![condition], ..GroupSpec::default() }],
+        &Defaults::NONE,
+    )
+    .unwrap()
 }

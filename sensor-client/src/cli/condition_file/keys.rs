@@ -9,10 +9,17 @@ pub struct Keys {
 
 pub const CONDITION: Keys = Keys {
     object: "a condition",
-    served: &["assetKey", "alias", "snapshotRequired", "minSnapshotId", "since"],
-    later: &[
+    served: &[
+        "assetKey",
+        "alias",
+        "snapshotRequired",
+        "minSnapshotId",
+        "since",
         "committedAfter",
         "watermarkGte",
+        "timezone",
+    ],
+    later: &[
         "maxWatermarkLagSeconds",
         "qualityStatus",
         "schemaStatus",
@@ -21,7 +28,6 @@ pub const CONDITION: Keys = Keys {
         "ignoreBackfill",
         "assurance",
         "match",
-        "timezone",
     ],
 };
 

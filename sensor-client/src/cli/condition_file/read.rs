@@ -143,6 +143,9 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
     let mut required = None;
     let mut min_snapshot = None;
     let mut since = None;
+    let mut committed_after = None;
+    let mut watermark_gte = None;
+    let mut timezone = None;
     let mut next = match first {
         Some(first) => Some(first),
         None => map.next_key::<String>()?,
@@ -154,6 +157,9 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
             "snapshotRequired" => once(&mut map, &key, &mut required)?,
             "minSnapshotId" => once(&mut map, &key, &mut min_snapshot)?,
             "since" => once(&mut map, &key, &mut since)?,
+            "committedAfter" => once(&mut map, &key, &mut committed_after)?,
+            "watermarkGte" => once(&mut map, &key, &mut watermark_gte)?,
+            "timezone" => once(&mut map, &key, &mut timezone)?,
             _ => return Err(A::Error::custom(CONDITION.refuse(&key))),
         }
         next = map.next_key::<String>()?;
@@ -164,6 +170,9 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
         snapshot_required: required.unwrap_or_default(),
         min_snapshot_id: min_snapshot.map(|SnapshotId(id)| id),
         since: since.map_or(Since::Unspecified, |FromWhen(since)| since).into(),
+        committed_after: committed_after.map(|Moment(text)| text).unwrap_or_default(),
+        watermark_gte: watermark_gte.map(|Moment(text)| text).unwrap_or_default(),
+        timezone: timezone.unwrap_or_default(),
     })
 }
 
@@ -220,6 +229,37 @@ impl Visitor<'_> for SnapshotIdVisitor {
 
     fn visit_f64<E: Error>(self, id: f64) -> Result<i64, E> {
         Err(Self::out_of_range(id))
+    }
+}
+
+/// A time as the agent reads it: a text, or milliseconds as a number.
+struct Moment(String);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_any(MomentVisitor).map(Self)
+    }
+}
+
+struct MomentVisitor;
+
+impl Visitor<'_> for MomentVisitor {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a time as text, or epoch milliseconds as a whole number")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_i64<E: Error>(self, millis: i64) -> Result<String, E> {
+        Ok(millis.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, millis: u64) -> Result<String, E> {
+        Ok(millis.to_string())
     }
 }
 

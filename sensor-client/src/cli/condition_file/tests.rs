@@ -17,10 +17,14 @@ fn all_three_forms_are_read() {
         snapshot_required: true,
         min_snapshot_id: Some(i64::MAX),
         since: Since::Registered.into(),
+        committed_after: "20261130".into(),
+        watermark_gte: "-5".into(),
+        timezone: "+08:00".into(),
         ..condition("paimon://ods/orders")
     };
     let one = br#"{"alias":"o","assetKey":"paimon://ods/orders","snapshotRequired":true,
-        "minSnapshotId":9223372036854775807,"since":"registered"}"#;
+        "minSnapshotId":9223372036854775807,"since":"registered","committedAfter":"20261130",
+        "watermarkGte":-5,"timezone":"+08:00"}"#;
     assert_eq!(parse(one), Ok(vec![group("", vec![full])]));
     assert_eq!(
         parse(br#"[{"assetKey":"a"},{"assetKey":"b"}]"#),
@@ -51,15 +55,15 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             r#"{"assetKey":"a","color":1}"#,
-            "unknown key `color`; a condition has `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since` at line 1 column 23",
+            "unknown key `color`; a condition has `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 23",
         ),
         (
-            r#"{"groups":[{"conditions":[{"assetKey":"a","watermarkGte":1}]}]}"#,
-            "groups[0].conditions[0]: `watermarkGte` is not served by this version; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since` at line 1 column 56",
+            r#"{"groups":[{"conditions":[{"assetKey":"a","qualityStatus":1}]}]}"#,
+            "groups[0].conditions[0]: `qualityStatus` is not served by this version; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 57",
         ),
         (
-            r#"{"watermarkGt":1}"#,
-            "unknown key `watermarkGt`; if `watermarkGte` was meant, this version does not serve it; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since` at line 1 column 14",
+            r#"{"qualityStatu":1}"#,
+            "unknown key `qualityStatu`; if `qualityStatus` was meant, this version does not serve it; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 15",
         ),
         (
             r#"{"groups":[{"nam":"x"}]}"#,

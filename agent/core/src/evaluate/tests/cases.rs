@@ -113,6 +113,42 @@ fn every_reason_in_words() {
              1002, which has expired; missing: a snapshot that can be read",
         ),
         (
+            ConditionSpec { committed_after: Some("1970-01-01T00:00:00.021Z".into()), ..wants(ORDERS) },
+            two(),
+            two(),
+            "snapshot COMMITTED_EARLY[found_snapshot_id=1002 wanted_commit_millis=21 found_commit_millis=20]: \
+             paimon://lake/ods/orders: needs a snapshot committed at 1970-01-01T00:00:00.021Z or later, has snapshot \
+             1002, committed 1970-01-01T00:00:00.02Z; missing: a later commit, this one was 1ms too early",
+        ),
+        (
+            ConditionSpec { watermark_gte: Some("20261130+16h".into()), ..wants_min(ORDERS, 1001) },
+            two(),
+            // 18 minutes before it.
+            world(&[committed(CommitClass::Advance, 1, Some(1_796_054_400_000 - 18 * 60_000)), rewrite(2)]),
+            "watermark BELOW_WATERMARK[found_snapshot_id=1001 wanted_watermark=1796054400000 \
+             found_watermark=1796053320000]: paimon://lake/ods/orders: needs snapshot >= 1001 and with watermark >= \
+             2026-11-30T16:00:00Z, has snapshot 1001 with watermark 2026-11-30T15:42:00Z; missing: 18min behind",
+        ),
+        (
+            ConditionSpec { watermark_gte: Some("0".into()), ..wants(ORDERS) },
+            two(),
+            two(),
+            "watermark BELOW_WATERMARK[found_snapshot_id=1002 wanted_watermark=0]: paimon://lake/ods/orders: needs a \
+             snapshot with watermark >= 1970-01-01T00:00:00Z, has snapshot 1002 without a watermark; missing: a first \
+             watermark: does the job that writes this table set one?",
+        ),
+        (
+            ConditionSpec {
+                watermark_gte: Some("5".into()),
+                committed_after: Some("20".into()),
+                ..wants(ORDERS)
+            },
+            two(),
+            world(&[committed(CommitClass::Advance, 1, Some(5)), advance(2)]),
+            "READY: paimon://lake/ods/orders: needs a snapshot committed at 1970-01-01T00:00:00.02Z or later and with \
+             watermark >= 1970-01-01T00:00:00.005Z, has snapshot 1002",
+        ),
+        (
             wants(ORDERS),
             two(),
             world(&[advance(1), advance(2), Change::Gone]),
@@ -254,7 +290,8 @@ fn a_pin_is_the_data_version_or_who_carries_it() {
             position: at(2),
             fingerprint: "f2".into(),
             commit_time: Some(20),
-            watermark: Some(40),
+            // Of the compaction: it carries the same data, at a later time.
+            watermark: Some(50),
             schema_id: Some(0),
             observed_at: OBSERVED_AT,
         };

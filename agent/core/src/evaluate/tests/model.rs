@@ -7,7 +7,8 @@ use crate::{
     change::Change,
     condition::{ConditionSpec, Since},
     invariant::pins_satisfy_one_group,
-    samples::{NATIVE, advance, asset, check, gap, group, key, rewrite},
+    samples::{NATIVE, advance, asset, check, committed, gap, group, key},
+    version::CommitClass,
 };
 
 const KEYS: [&str; 3] = ["paimon://lake/ods/a", "paimon://lake/ods/b", "paimon://lake/ods/c"];
@@ -42,27 +43,49 @@ fn changes(steps: &[char]) -> Vec<Change> {
     let change = |(index, step): (usize, &char)| {
         let ordinal = index as i64 + 1;
         match step {
-            'A' => advance(ordinal),
-            'R' => rewrite(ordinal),
+            'A' => committed(CommitClass::Advance, ordinal, watermark(ordinal)),
+            'R' => committed(CommitClass::Rewrite, ordinal, watermark(ordinal)),
             _ => gap(ordinal, ordinal),
         }
     };
     steps.iter().enumerate().map(change).collect()
 }
 
+/// The watermark that the commit at an ordinal has: not each has one, and they go back as well.
+fn watermark(ordinal: i64) -> Option<i64> {
+    (ordinal % 2 == 1).then_some(ordinal * 3 % 7)
+}
+
+/// The greatest watermark that a commit with the data of an ordinal has, from itself or an ancestor.
+fn effective(steps: &[char], data: i64) -> Option<i64> {
+    let of = |ordinal: i64| {
+        let mut below = (1..=ordinal).rev().filter(|below| steps[*below as usize - 1] != 'G');
+        below.find_map(watermark)
+    };
+    let carriers = (data..=steps.len() as i64).filter(|ordinal| {
+        let index = *ordinal as usize - 1;
+        steps[index] != 'G' && carried(steps, index) == data
+    });
+    carriers.filter_map(of).max()
+}
+
 fn specs() -> impl Strategy<Value = Vec<Vec<ConditionSpec>>> {
-    let condition = (option::weighted(0.4, 0..7_i64), any::<bool>());
+    let time = || option::weighted(0.2, 0..9_i64);
+    let condition = (option::weighted(0.4, 0..7_i64), any::<bool>(), time(), time());
     let group = vec(option::weighted(0.6, condition), KEYS.len());
     let group = group.prop_filter_map("no condition", |conditions| {
         let conditions: Vec<ConditionSpec> = KEYS
             .iter()
             .zip(conditions)
             .filter_map(|(key, condition)| {
-                let (min, registered) = condition?;
+                let (min, registered, mark, commit) = condition?;
                 Some(ConditionSpec {
                     asset_key: (*key).to_owned(),
                     min_snapshot_id: min.map(|min| NATIVE + min),
                     since: if registered { Since::Registered } else { Since::Exists },
+                    watermark_gte: mark.map(|mark| mark.to_string()),
+                    // Commits are ten milliseconds apart.
+                    committed_after: commit.map(|ordinal| (ordinal * 10).to_string()),
                     ..ConditionSpec::default()
                 })
             })
@@ -91,7 +114,11 @@ fn expected(spec: &ConditionSpec, fact: &Fact) -> Option<(i64, i64)> {
     let began = life.steps[..life.began].iter().rposition(|step| *step != 'G');
     let holds = !life.held
         && spec.min_snapshot_id.is_none_or(|min| NATIVE + data >= min)
-        && (spec.since == Since::Exists || new(began));
+        && (spec.since == Since::Exists || new(began))
+        && spec.committed_after.as_ref().is_none_or(|at| data * 10 >= at.parse().unwrap())
+        && spec.watermark_gte.as_ref().is_none_or(|mark| {
+            effective(&life.steps, data).is_some_and(|found| found >= mark.parse().unwrap())
+        });
     let carriers = (1..=life.steps.len() as i64).filter(|ordinal| {
         let index = *ordinal as usize - 1;
         life.steps[index] != 'G' && carried(&life.steps, index) == data && *ordinal >= life.earliest
@@ -195,14 +222,15 @@ proptest! {
     }
 
     #[test]
-    fn new_data_never_makes_a_wait_unready(facts in vec(fact(), KEYS.len()), groups in specs()) {
+    fn new_data_never_makes_a_wait_unready_but_by_its_watermark(facts in vec(fact(), KEYS.len()), groups in specs()) {
         let dependency = dependency(&groups);
         let (began, now) = worlds(&facts);
         let baselines = Baselines::begin(&dependency, lookup(&began));
         let ready = |world: &World| {
             evaluate(&dependency, &baselines, Releasing::On, lookup(world)).pins().is_some()
         };
-        let before = ready(&now);
+        let asks_for_watermarks = groups.iter().flatten().any(|spec| spec.watermark_gte.is_some());
+        let before = ready(&now) && !asks_for_watermarks;
         for (name, fact) in KEYS.iter().zip(&facts) {
             let Fact::Known(life) = fact else { continue };
             let mut next = now.clone();
