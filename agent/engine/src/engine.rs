@@ -218,6 +218,7 @@ impl Engine {
             let sweeper = sweep::Sweeper {
                 store: store.clone(),
                 hub: hub.clone(),
+                clock: clock.clone(),
                 chance: chance.clone(),
                 interval,
                 batch: config.sweep_batch,

@@ -22,6 +22,8 @@ struct Board {
     watched: HashMap<u64, GlobSet>,
     /// Tables to poll now, each once however often it is asked for.
     urgent: HashSet<AssetKey>,
+    /// Those of them that are to be read so that everything is seen.
+    strict: HashSet<AssetKey>,
     /// Whether a watcher came since the poller looked last.
     watchers: bool,
 }
@@ -30,6 +32,8 @@ struct Board {
 pub struct News {
     /// Tables to poll now.
     pub urgent: HashSet<AssetKey>,
+    /// Those of them that are to be read so that everything is seen.
+    pub strict: HashSet<AssetKey>,
     /// Whether a watcher came: any table may concern it.
     pub watchers: bool,
 }
@@ -62,9 +66,12 @@ impl Interest {
         self.board().watched.remove(&id);
     }
 
-    /// Asks for one poll now.
+    /// Asks for one poll now that sees everything: a table that went back as well.
     pub fn hurry(&self, key: &AssetKey) {
-        self.board().urgent.insert(key.clone());
+        let mut board = self.board();
+        board.urgent.insert(key.clone());
+        board.strict.insert(key.clone());
+        drop(board);
         self.news.notify_one();
     }
 
@@ -77,7 +84,11 @@ impl Interest {
     /// Takes what was added.
     pub fn take_news(&self) -> News {
         let mut board = self.board();
-        News { urgent: std::mem::take(&mut board.urgent), watchers: std::mem::take(&mut board.watchers) }
+        News {
+            urgent: std::mem::take(&mut board.urgent),
+            strict: std::mem::take(&mut board.strict),
+            watchers: std::mem::take(&mut board.watchers),
+        }
     }
 
     /// Waits until something was added.

@@ -1,20 +1,27 @@
-//! The sweep: finds marks that a lost notice left behind.
+//! The sweep: finds marks that a lost notice left behind, and keeps version logs bounded.
 
 use std::{sync::Arc, time::Duration};
 
-use asset_store::{Store, StoreError, WaitStatus};
+use asset_store::{Retention, Store, StoreError, WaitStatus};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::{
-    clock::Chance,
+    clock::{Chance, Clock},
     hub::{Command, HubHandle},
 };
+
+/// Lines of a version log that are kept however old they are.
+const NEWEST_VERSIONS: usize = 1_000;
+
+/// Lines of a version log that are younger are kept however many they are: a verdict may still come.
+const VERSION_AGE: Duration = Duration::from_hours(24);
 
 /// The task.
 pub(crate) struct Sweeper {
     pub store: Arc<Store>,
     pub hub: HubHandle,
+    pub clock: Arc<dyn Clock>,
     pub chance: Arc<Chance>,
     pub interval: Duration,
     pub batch: usize,
@@ -35,6 +42,17 @@ impl Sweeper {
                 Ok(marked) => before = marked,
                 Err(error) => warn!(reason = %error, "marks can't be read"),
             }
+            self.trim().await;
+        }
+    }
+
+    async fn trim(&self) {
+        let age = VERSION_AGE.as_millis() as i64;
+        let retention = Retention { newest: NEWEST_VERSIONS, since: self.clock.now().saturating_sub(age) };
+        match self.store.trim(retention).await {
+            Ok(0) => {}
+            Ok(removed) => debug!(removed, "old lines of version logs removed"),
+            Err(error) => warn!(reason = %error, "version logs can't be trimmed"),
         }
     }
 

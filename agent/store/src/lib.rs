@@ -11,12 +11,14 @@ mod lock;
 mod revision;
 mod rows;
 mod schema;
+mod trim;
 mod wait;
 mod write;
 
 pub use apply::{BatchOutcome, Committed, SourceBatch};
 pub use asset::{AssetPage, Loaded, StoredCursor};
 pub use error::StoreError;
+pub use trim::Retention;
 pub use wait::{Decision, DecisionOutcome, Identity, Registration, StoredWait, WaitStatus};
 
 use database::Database;

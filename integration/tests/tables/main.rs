@@ -8,6 +8,7 @@ mod discovery;
 mod expiry;
 mod hints;
 mod history;
+mod random;
 mod watermarks;
 
 use std::path::Path;

@@ -14,8 +14,19 @@ use tracing::{info, warn};
 pub struct SourceHealth {
     /// When it was last read.
     pub last_read: Option<Millis>,
+    /// When it was last read so that everything was seen.
+    pub last_strict: Option<Millis>,
     /// Why it can't be read, and since when.
     pub failing: Option<(String, Millis)>,
+}
+
+/// A poll that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Read {
+    /// When it began.
+    pub began: Millis,
+    /// Whether it saw everything.
+    pub strict: bool,
 }
 
 /// The health of every table that this agent reads.
@@ -43,14 +54,14 @@ impl HealthBoard {
         (tables.len(), failing.count())
     }
 
-    /// Waits until a poll of the table that began at or after `since` read it to its head, or the
-    /// table can't be read.
+    /// Waits until a poll of the table that began at or after `since` saw everything up to its head, or
+    /// the table can't be read.
     pub async fn read_since(&self, key: &AssetKey, since: Millis) {
         let mut ticks = self.ticks.subscribe();
         loop {
             let fresh = self
                 .of(key)
-                .is_some_and(|health| health.failing.is_some() || health.last_read >= Some(since));
+                .is_some_and(|health| health.failing.is_some() || health.last_strict >= Some(since));
             if fresh || ticks.changed().await.is_err() {
                 return;
             }
@@ -58,7 +69,7 @@ impl HealthBoard {
     }
 
     /// Takes the end of a poll. Answers whether what the board says of the table is another thing now.
-    pub(super) fn record(&self, key: &AssetKey, began: Millis, error: Option<String>) -> bool {
+    pub(super) fn record(&self, key: &AssetKey, read: Read, error: Option<String>) -> bool {
         let mut tables = self.tables();
         let health = tables.entry(key.clone()).or_default();
         let before = health.failing.as_ref().map(|(known, _)| known.clone());
@@ -68,13 +79,16 @@ impl HealthBoard {
                 if health.failing.take().is_some() {
                     info!(assetKey = %key, "the table can be read again");
                 }
-                health.last_read = Some(began);
+                health.last_read = Some(read.began);
+                if read.strict {
+                    health.last_strict = Some(read.began);
+                }
             }
             Some(error) => {
                 if changed {
                     warn!(assetKey = %key, reason = %error, "the table can't be read");
                 }
-                let since = health.failing.take().map_or(began, |(_, since)| since);
+                let since = health.failing.take().map_or(read.began, |(_, since)| since);
                 health.failing = Some((error, since));
             }
         }

@@ -9,7 +9,11 @@ mod health;
 mod schedule;
 mod table;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use asset_core::key::AssetKey;
 use asset_store::Store;
@@ -79,6 +83,8 @@ pub struct Poller {
     running: JoinSet<TablePoll>,
     /// Idle tables: those running are in `running`.
     tables: BTreeMap<AssetKey, TablePoll>,
+    /// Tables whose next poll sees everything.
+    strict: HashSet<AssetKey>,
 }
 
 /// What [`Poller`] is made of.
@@ -126,6 +132,7 @@ impl Poller {
             schedule: Schedule::default(),
             running: JoinSet::new(),
             tables: BTreeMap::new(),
+            strict: HashSet::new(),
         }
     }
 
@@ -184,6 +191,7 @@ impl Poller {
     fn take_interest(&mut self) {
         let now = Instant::now();
         let news = self.interest.take_news();
+        self.strict.extend(news.strict);
         for key in news.urgent {
             self.add(key.clone());
             self.schedule.hurry(&key, now);
@@ -206,7 +214,10 @@ impl Poller {
             let Some(key) = self.schedule.take_due(now) else {
                 return;
             };
-            if let Some(table) = self.tables.remove(&key) {
+            if let Some(mut table) = self.tables.remove(&key) {
+                if self.strict.remove(&key) {
+                    table.next_is_strict();
+                }
                 let context = self.context.clone();
                 self.running.spawn(async move { table.poll(&context).await });
             }
@@ -226,6 +237,7 @@ impl Poller {
         let longest = if self.interest.has(&key) { self.config.interval } else { self.config.idle_interval };
         let pause = match table.pace() {
             Pace::AtOnce => Duration::ZERO,
+            Pace::Soon => schedule::confirming(longest),
             Pace::Calm(quiet) => self.jittered(schedule::pause(longest, quiet)),
         };
         self.schedule.put_back(&key, Instant::now() + pause);

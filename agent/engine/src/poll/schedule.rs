@@ -13,8 +13,19 @@ use tokio::time::Instant;
 pub enum Pace {
     /// The last read was cut short or has to be repeated.
     AtOnce,
+    /// What the last read saw counts when a second one sees it too.
+    Soon,
     /// So many polls in a row found nothing.
     Calm(u32),
+}
+
+/// Pause before a read is confirmed: a rollback at work has gone on by then, and who waits for a fresh
+/// read is not kept for long.
+const CONFIRM: Duration = Duration::from_millis(250);
+
+/// The pause before a read that confirms the last one.
+pub fn confirming(longest: Duration) -> Duration {
+    CONFIRM.min(longest / 8)
 }
 
 /// The pause behind a poll: an eighth of the longest one after a change, twice as long with each

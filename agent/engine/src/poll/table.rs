@@ -6,7 +6,7 @@ use asset_store::{BatchOutcome, SourceBatch};
 use tokio::time::Instant;
 use tracing::debug;
 
-use super::{PollContext, schedule::Pace};
+use super::{PollContext, health::Read, schedule::Pace};
 use crate::observer::PollResult;
 
 /// What is kept of a table between two polls. The cursor is a copy of the stored one; the store
@@ -16,6 +16,8 @@ pub(crate) struct TablePoll {
     cursor: Cursor,
     suspicion: Option<Suspicion>,
     fast_polls: u32,
+    /// Whether the last poll saw everything.
+    strict: bool,
     pace: Pace,
 }
 
@@ -28,11 +30,23 @@ enum Cursor {
 
 impl TablePoll {
     pub fn new(key: AssetKey) -> Self {
-        Self { key, cursor: Cursor::Unknown, suspicion: None, fast_polls: 0, pace: Pace::Calm(u32::MAX) }
+        Self {
+            key,
+            cursor: Cursor::Unknown,
+            suspicion: None,
+            fast_polls: 0,
+            strict: false,
+            pace: Pace::Calm(u32::MAX),
+        }
     }
 
     pub fn key(&self) -> &AssetKey {
         &self.key
+    }
+
+    /// The next poll sees everything.
+    pub fn next_is_strict(&mut self) {
+        self.fast_polls = 0;
     }
 
     pub fn pace(&self) -> Pace {
@@ -48,19 +62,22 @@ impl TablePoll {
             Err(error) => (PollResult::Failed, Some(error)),
         };
         context.observer.polled(&self.key, result, timer.elapsed());
-        // A read that was cut short or thrown away has not come to the table's head: whoever waits for a
-        // fresh read waits for the next one.
-        let told = error.is_some() || self.pace != Pace::AtOnce;
-        if told && context.health.record(&self.key, began, error) {
+        // A read that was cut short, thrown away or is to be confirmed has not come to the table's head:
+        // whoever waits for a fresh read waits for the next one.
+        let told = error.is_some() || matches!(self.pace, Pace::Calm(_));
+        let read = Read { began, strict: self.strict };
+        if told && context.health.record(&self.key, read, error) {
             context.hub.read_differently(self.key.clone()).await;
         }
         self
     }
 
     async fn read(&mut self, context: &PollContext) -> Result<PollResult, String> {
+        // One that was cut short is as strict as its beginning.
+        let goes_on = self.pace == Pace::AtOnce && self.strict;
         // A failure is tried again at the usual pace.
         let quiet = match self.pace {
-            Pace::AtOnce => 0,
+            Pace::AtOnce | Pace::Soon => 0,
             Pace::Calm(quiet) => quiet,
         };
         self.pace = Pace::Calm(quiet.saturating_add(1));
@@ -70,7 +87,8 @@ impl TablePoll {
             .of(&self.key)
             .ok_or_else(|| "no configured catalog has this table".to_owned())?;
         let (cursor, read_lock) = self.cursor(context).await?;
-        let strict = self.fast_polls == 0 || self.suspicion.is_some();
+        let strict = self.fast_polls == 0 || self.suspicion.is_some() || goes_on;
+        self.strict = strict;
         self.fast_polls = (self.fast_polls + 1) % context.strict_every;
         let request = PollRequest {
             cursor: cursor.as_deref(),
@@ -83,7 +101,7 @@ impl TablePoll {
             Poll::Suspect(suspicion) => {
                 debug!(assetKey = %self.key, ?suspicion, "looks like a break of history");
                 self.suspicion = Some(suspicion);
-                self.pace = Pace::Calm(0);
+                self.pace = Pace::Soon;
                 return Ok(PollResult::Suspect);
             }
             // Still not there: nothing to store.

@@ -189,10 +189,14 @@ async fn a_batch_that_is_stale_is_read_again_at_once_and_does_not_count_as_a_rea
 async fn a_break_of_history_counts_when_two_reads_saw_it() {
     let bench = Bench::new().await;
     let table = TablePoll::new(Lake::key("orders")).poll(&bench.context).await;
+    let read = bench.context.health.of(&Lake::key("orders")).unwrap().last_read;
+    tokio::time::sleep(Duration::from_millis(2)).await;
     bench.lake.remove("orders", 3);
     let table = table.poll(&bench.context).await;
     assert_eq!(bench.head().await, (Some(3), None), "one read is a suspicion");
-    assert_eq!(table.pace(), Pace::Calm(0), "it is looked at again soon");
+    assert_eq!(table.pace(), Pace::Soon);
+    let known = bench.context.health.of(&Lake::key("orders")).unwrap().last_read;
+    assert_eq!(known, read, "a wait must not begin on a head that is in doubt");
 
     // It was nothing: the snapshot is there again.
     bench.lake.append("orders", [3]);

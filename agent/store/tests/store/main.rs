@@ -5,6 +5,7 @@
 mod applying;
 mod histories;
 mod opening;
+mod trimming;
 mod waiting;
 
 use asset_core::{

@@ -11,7 +11,7 @@ use asset_store::{Decision, DecisionOutcome, Identity, Loaded, Registration, Sto
 
 use crate::{File, advance, apply, commit, key, newer, reached};
 
-fn registration(number: i64, dependency: Dependency) -> Registration {
+pub fn registration(number: i64, dependency: Dependency) -> Registration {
     Registration {
         identity: Identity {
             scheduler: "default".into(),
@@ -29,12 +29,12 @@ fn registration(number: i64, dependency: Dependency) -> Registration {
     }
 }
 
-async fn register(store: &Store, registration: Registration) -> StoredWait {
+pub async fn register(store: &Store, registration: Registration) -> StoredWait {
     store.register(vec![registration]).await.unwrap().remove(0)
 }
 
 /// What an evaluation of the wait would write as of now.
-async fn verdict(store: &Store, wait: &StoredWait) -> Decision {
+pub async fn verdict(store: &Store, wait: &StoredWait) -> Decision {
     let keys: Vec<_> = wait.dependency.assets().into_iter().collect();
     let (loaded, revision) = store.load(&keys).await.unwrap();
     let locks = keys.iter().map(|key| match &loaded[key] {
@@ -53,11 +53,11 @@ async fn verdict(store: &Store, wait: &StoredWait) -> Decision {
     }
 }
 
-async fn decide(store: &Store, decision: Decision) -> DecisionOutcome {
+pub async fn decide(store: &Store, decision: Decision) -> DecisionOutcome {
     store.decide(vec![decision]).await.unwrap().remove(0)
 }
 
-async fn stored(store: &Store, id: &str) -> StoredWait {
+pub async fn stored(store: &Store, id: &str) -> StoredWait {
     store.waits(&[id.to_owned()]).await.unwrap().remove(0)
 }
 
