@@ -138,6 +138,12 @@ impl Bench {
         Self { lake, context, store }
     }
 
+    /// Has a poller poll.
+    async fn turn(&self, poller: &mut TablePoll) {
+        let rested = std::mem::replace(poller, TablePoll::new(Lake::key("orders")));
+        *poller = rested.poll(&self.context).await;
+    }
+
     async fn head(&self) -> (Option<i64>, Option<&'static str>) {
         let key = Lake::key("orders");
         let (found, _) = self.store.load(std::slice::from_ref(&key)).await.unwrap();
@@ -228,4 +234,43 @@ async fn a_table_that_cannot_be_read_says_why_and_stops_no_other() {
     let orders = TablePoll::new(Lake::key("orders")).poll(&bench.context).await;
     assert_eq!((bench.context.health.counts(), orders.pace()), ((2, 1), Pace::Calm(0)));
     assert_ne!(table.pace(), Pace::AtOnce, "it is tried at the usual pace");
+}
+
+/// Two pollers of one table that know nothing of each other, as two agents on one database are: each
+/// rollback makes one generation, and the log is what lies in the table.
+#[tokio::test]
+async fn two_pollers_of_one_table_agree() {
+    for seed in 0..30 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let bench = Bench::new().await;
+        let mut history: Vec<(i64, String)> = (1..=3).map(|id| (id, format!("orders-{id}"))).collect();
+        let mut pollers = [TablePoll::new(Lake::key("orders")), TablePoll::new(Lake::key("orders"))];
+        let mut rollbacks = 0;
+        for step in 0..80 {
+            match rng.u32(0..10) {
+                0..4 => {
+                    let (id, uuid) = (history.len() as i64 + 1, format!("{seed}-{step}"));
+                    bench.lake.commit("orders", id, &uuid);
+                    history.push((id, uuid));
+                }
+                4 if history.len() > 1 => {
+                    rollbacks += 1;
+                    for _ in 0..rng.usize(1..history.len()) {
+                        let (id, _) = history.pop().unwrap();
+                        bench.lake.remove("orders", id);
+                    }
+                }
+                _ => bench.turn(&mut pollers[rng.usize(0..2)]).await,
+            }
+        }
+        for turn in 0..6 {
+            bench.turn(&mut pollers[turn % 2]).await;
+        }
+        let key = Lake::key("orders");
+        let (found, _) = bench.store.load(std::slice::from_ref(&key)).await.unwrap();
+        let asset_store::Loaded::Known(asset) = &found[&key] else { panic!("{found:?}") };
+        let head = asset.latest().map(|(at, version)| (at.ordinal, version.commit.fingerprint.clone()));
+        assert_eq!(head.as_ref(), history.last(), "seed {seed}");
+        assert!(asset.generation() <= 1 + rollbacks, "seed {seed}: {rollbacks} made {}", asset.generation());
+    }
 }

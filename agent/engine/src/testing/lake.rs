@@ -50,12 +50,17 @@ impl Lake {
 
     pub fn append(&self, table: &str, ids: impl IntoIterator<Item = i64>) {
         for id in ids {
-            let snapshot = json!({
-                "version": 3, "id": id, "schemaId": 0, "commitKind": "APPEND", "uuid": format!("{table}-{id}"),
-                "deltaRecordCount": 1, "timeMillis": id,
-            });
-            self.write(table, &format!("snapshot/snapshot-{id}"), &snapshot.to_string());
+            self.commit(table, id, &format!("{table}-{id}"));
         }
+    }
+
+    /// A snapshot with a fingerprint of its own.
+    pub fn commit(&self, table: &str, id: i64, uuid: &str) {
+        let snapshot = json!({
+            "version": 3, "id": id, "schemaId": 0, "commitKind": "APPEND", "uuid": uuid,
+            "deltaRecordCount": 1, "timeMillis": id,
+        });
+        self.write(table, &format!("snapshot/snapshot-{id}"), &snapshot.to_string());
     }
 
     /// A snapshot that is half written.
