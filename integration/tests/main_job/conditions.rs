@@ -35,9 +35,14 @@ async fn since_registered_counts_what_is_committed_after_the_wait_began() {
     // Nobody looks at the table for hours unless somebody waits: the wait has to have it read.
     let scene = Scene::start_with(|config| config::polling(config)["idle-interval-seconds"] = 86_400.into());
     let scene = scene.await.unwrap();
+    // Found with its first snapshot, or the next look would be hours later.
+    let elsewhere = scene.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let first = Writer::pypaimon(&elsewhere).await.unwrap();
+    first.create_table(NewTable::append_only(TABLE)).await.unwrap();
+    first.append(TABLE, 1).await.unwrap();
+    fs::rename(elsewhere.join("ods.db"), scene.warehouse.join("ods.db")).unwrap();
     let writer = Writer::pypaimon(&scene.warehouse).await.unwrap();
-    writer.create_table(NewTable::append_only(TABLE)).await.unwrap();
-    writer.append(TABLE, 1).await.unwrap();
     scene.latest_is(KEY, 1).await.unwrap();
     writer.append(TABLE, 1).await.unwrap();
 
