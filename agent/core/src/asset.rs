@@ -122,11 +122,11 @@ impl Asset {
         while let Some(change) = changes.next() {
             match change {
                 Change::Committed { .. } if self.known_elsewhere(change).is_some() => {
-                    let mut newest = change;
+                    let mut run = vec![change];
                     while let Some(next) = changes.next_if(|next| self.known_elsewhere(next).is_some()) {
-                        newest = next;
+                        run.push(next);
                     }
-                    self.rejoin(newest, now, &mut applied);
+                    self.rejoin(&run, now, &mut applied);
                 }
                 Change::Committed { class, ordinal, commit } => {
                     let found = Found { class: *class, ordinal: *ordinal, commit: commit.clone() };
@@ -166,7 +166,7 @@ impl Asset {
     /// Begins the next generation: what was known of the new history keeps its ordinals and is no news,
     /// all above the base is.
     fn begin_history(&mut self, cause: &HistoryBreak, commits: &[Found], now: Millis, applied: &mut Batch) {
-        let split = self.log.split(cause, commits);
+        let split = self.log.split(cause, commits, now);
         let generation = self.generation() + 1;
         let base = split.origin.map(|origin| origin.ordinal);
         let position = Position { generation, ordinal: base.unwrap_or(i64::MIN) };
@@ -174,9 +174,6 @@ impl Asset {
         let began = EventBody::Began { origin: split.origin, kept: split.kept };
         self.fold(position, began, fact, now, applied);
         applied.expired_below = None;
-        if let Some(earliest) = commits.first().map(|found| found.ordinal) {
-            self.log.expire_below(self.at(earliest));
-        }
         let mut last = base;
         for found in &commits[split.above..] {
             if let Some(before) = last.replace(found.ordinal).filter(|before| *before + 1 < found.ordinal) {
@@ -199,16 +196,24 @@ impl Asset {
         self.log.given_up(&commit.fingerprint)
     }
 
-    /// A commit that was taken back follows on the head: its history is the one of now again, and
+    /// Commits that were taken back follow on the head: their history is the one of now again, and
     /// nothing of it is news.
-    fn rejoin(&mut self, change: &Change, now: Millis, applied: &mut Batch) {
-        let (Some(origin), Change::Committed { commit, .. }) = (self.known_elsewhere(change), change) else {
+    fn rejoin(&mut self, run: &[&Change], now: Millis, applied: &mut Batch) {
+        let Some(Change::Committed { commit, .. }) = run.last() else {
             return;
         };
+        let Some(origin) = self.log.given_up(&commit.fingerprint) else {
+            return;
+        };
+        let mut listed = self.log.readable();
+        listed.extend(run.iter().filter_map(|change| match change {
+            Change::Committed { ordinal, .. } => Some(*ordinal),
+            _ => None,
+        }));
         let known = self.latest().map_or(0, |(_, version)| version.commit.snapshot_id);
         let cause = HistoryBreak::Rewound { known, found: Some(commit.snapshot_id) };
         let position = Position { generation: self.generation() + 1, ordinal: origin.ordinal };
-        let began = EventBody::Began { origin: Some(origin), kept: self.log.up_to(origin) };
+        let began = EventBody::Began { origin: Some(origin), kept: self.log.up_to(origin, &listed) };
         let fact = Fact::RolledBack { cause, base: Some(origin.ordinal) };
         self.fold(position, began, fact, now, applied);
     }

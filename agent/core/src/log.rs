@@ -5,7 +5,7 @@
 //! is keyed by its position, of two contradicting ones a fixed rule keeps one, and what an entry
 //! inherits from its ancestors is derived again whenever an ancestor arrives late.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     change::{Found, HistoryBreak},
@@ -136,7 +136,7 @@ impl VersionLog {
 
     /// Tells apart what of a new history was known: its base, with all that the log has up to there,
     /// and the commits above it, which are news. `whole` log only.
-    pub fn split(&self, cause: &HistoryBreak, commits: &[Found]) -> NewHistory {
+    pub fn split(&self, cause: &HistoryBreak, commits: &[Found], now: Millis) -> NewHistory {
         let known = match cause {
             HistoryBreak::Recreated => None,
             HistoryBreak::Rewound { .. } => commits.iter().rev().find_map(|found| {
@@ -149,7 +149,8 @@ impl VersionLog {
         };
         if let Some(origin) = known {
             let above = commits.partition_point(|found| found.ordinal <= origin.ordinal);
-            return NewHistory { origin: Some(origin), kept: self.up_to(origin), above };
+            let listed = commits.iter().map(|found| found.ordinal).collect();
+            return NewHistory { origin: Some(origin), kept: self.up_to(origin, &listed), above };
         }
         // Of the same table, what is older than all that the log has left was known once.
         let oldest = match cause {
@@ -161,7 +162,7 @@ impl VersionLog {
         };
         let above = oldest.map_or(0, |oldest| commits.partition_point(|found| found.ordinal < oldest));
         let kept = commits[..above].iter().map(|found| {
-            let version = Version::of(found.class, found.ordinal, found.commit.clone(), 0);
+            let version = Version::of(found.class, found.ordinal, found.commit.clone(), now);
             (found.ordinal, Entry::Commit(version))
         });
         let base = commits[..above].last().map(|found| found.ordinal);
@@ -190,10 +191,25 @@ impl VersionLog {
         })
     }
 
-    /// All that a history has up to a place, by ordinal.
-    pub fn up_to(&self, at: Position) -> Vec<(i64, Entry)> {
+    /// All that a history has up to a place, by ordinal, for another one to take over. Only what is
+    /// `listed` now can be read: a history that comes back may have holes.
+    pub fn up_to(&self, at: Position, listed: &BTreeSet<i64>) -> Vec<(i64, Entry)> {
         let first = Position { ordinal: i64::MIN, ..at };
-        self.entries.range(first..=at).map(|(at, entry)| (at.ordinal, entry.clone())).collect()
+        let kept = self.entries.range(first..=at).map(|(at, entry)| {
+            let mut entry = entry.clone();
+            if let Entry::Commit(version) = &mut entry {
+                version.readable = listed.contains(&at.ordinal);
+            }
+            (at.ordinal, entry)
+        });
+        kept.collect()
+    }
+
+    /// Ordinals of the history of now that can be read.
+    pub fn readable(&self) -> BTreeSet<i64> {
+        let generation = self.generation();
+        let here = self.versions().rev().take_while(|(at, _)| at.generation == generation);
+        here.filter(|(_, version)| version.readable).map(|(at, _)| at.ordinal).collect()
     }
 
     /// Where the commit of a fingerprint stood in the newest of the histories that were given up.

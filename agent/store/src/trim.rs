@@ -10,6 +10,7 @@ use crate::{
     database::Tx,
     rows,
     schema::{ROWS_A_STATEMENT, STATE, VERSION, WAIT},
+    wait::READY,
 };
 
 /// What a version log keeps in any case.
@@ -139,7 +140,7 @@ async fn trim_one(tx: &mut Tx, log: &LongLog, retention: Retention) -> Result<us
 /// Pins of READYs on an asset that were never acknowledged.
 async fn pinned(tx: &mut Tx, key: &str) -> Result<Vec<Pin>, StoreError> {
     let mut query = Query::select();
-    query.distinct().column("pinned").from(WAIT).and_where(Expr::col("status").eq("READY"));
+    query.distinct().column("pinned").from(WAIT).and_where(Expr::col("status").eq(READY));
     let texts = tx.rows(&query).await?;
     let texts: BTreeSet<String> =
         texts.iter().filter_map(|row| row.opt_text("pinned").transpose()).collect::<Result<_, _>>()?;

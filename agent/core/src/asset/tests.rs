@@ -261,6 +261,33 @@ fn a_position_is_carried_over_rollbacks() {
     assert_eq!(floor(&[begin()], 3), Floor::At(at(3)));
 }
 
+/// Snapshots that a rollback took away do not come back with those above them.
+#[test]
+fn holes_in_a_history_that_comes_back_are_not_read_from() {
+    let begin = || vec![advance(1), advance(2), rewrite(3)];
+    let back_to_1 = || vec![rewound(&[(1, false)])];
+    let at_once = Change::NewHistory {
+        cause: HistoryBreak::Rewound { known: 1003, found: Some(1003) },
+        commits: [(CommitClass::Advance, 1, "APPEND"), (CommitClass::Rewrite, 3, "COMPACT")]
+            .map(|(class, ordinal, kind)| Found { class, ordinal, commit: commit(ordinal, kind, None) })
+            .to_vec(),
+    };
+    for batches in [
+        vec![begin(), vec![at_once]],
+        // One by one, as what follows on the head.
+        vec![begin(), back_to_1(), vec![gap(2, 2), rewrite(3)]],
+        // What expired in the meantime can't be read either.
+        vec![begin(), back_to_1(), vec![expired(2)], vec![gap(2, 2), rewrite(3)]],
+    ] {
+        let log = apply_all(&batches).asset.log;
+        let (data, _) = log.latest_data().unwrap();
+        assert_eq!(data.ordinal, 2, "{batches:?}");
+        assert_eq!(log.readable_carrier(data).unwrap().commit.snapshot_id, NATIVE + 3, "{batches:?}");
+        let gone = batches.len() == 4;
+        assert_eq!(log.readable().into_iter().collect::<Vec<_>>(), if gone { vec![3] } else { vec![1, 3] });
+    }
+}
+
 #[test]
 fn what_is_kept_of_a_history_keeps_what_befell_it() {
     let gone = vec![expired(2)];

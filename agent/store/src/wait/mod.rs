@@ -129,7 +129,7 @@ const COLUMNS: [&str; 11] = [
 ];
 
 const OPEN: &str = "OPEN";
-const READY: &str = "READY";
+pub const READY: &str = "READY";
 const ACKNOWLEDGED: &str = "ACKNOWLEDGED";
 
 impl Identity {
