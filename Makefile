@@ -47,7 +47,7 @@ help:
 	@echo 'make tools        install into $(TOOLS)/ what the tests need beside Rust'
 	@echo 'make clean-tools  remove $(TOOLS)/'
 	@echo
-	@echo 'make run needs cargo, python3 and go; make test also java (a JDK) and mvn.'
+	@echo 'make run needs cargo, python3 and go; make test also java (a JDK), mvn and PostgreSQL.'
 	@echo 'What is missing is named before anything is done.'
 
 # The binaries are built in one go, so that the quickstart does not compile shared crates a second time
@@ -62,10 +62,11 @@ commit: check-run $(PYTHON_STAMP)
 		| $(ASSET_TEST_PYTHON) $(WRITERS)/paimon_writer.py $(WAREHOUSE)
 
 # The tests start asset-agent and asset-sensor as they are built, and `cargo test` alone does not build
-# the plain binaries of other crates. `--tests` selects the features that `cargo test` will use.
+# the plain binaries of other crates. `--tests` selects the features that `cargo test` will use. The
+# PostgreSQL server is one of their own, gone behind them.
 test: tools lint
 	cargo build --locked --workspace --bins --tests
-	cargo test --locked --workspace --no-fail-fast
+	scripts/with-postgres cargo test --locked --workspace --no-fail-fast
 
 lint: check-all $(CARGO_DENY_STAMP)
 	cargo fmt --all --check
@@ -85,7 +86,7 @@ check-run:
 	@scripts/check-toolchains cargo python go
 
 check-all:
-	@scripts/check-toolchains cargo rust-lint python go java maven
+	@scripts/check-toolchains cargo rust-lint python go java maven postgres
 
 # Toolchains are looked at before anything is installed (order only: a check is never "newer").
 $(PYTHON_STAMP): | check-run

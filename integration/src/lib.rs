@@ -14,6 +14,7 @@ pub mod deadline;
 pub mod grpcurl;
 pub mod http;
 pub mod ports;
+pub mod postgres;
 pub mod scene;
 pub mod server;
 pub mod stored;

@@ -19,6 +19,7 @@ use crate::{
     catalogs::Catalogs,
     clock::{Chance, Clock},
     decide::DeciderPort,
+    follow::{Follower, FollowerPort},
     gather::{Gather, GatherError, Groups},
     hub::{Hub, HubHandle, HubParts, NewWait, NewWatcher, Standing, Stopped, WaitUpdate},
     ingest::Ingest,
@@ -183,7 +184,9 @@ impl Engine {
                 revision,
             },
         );
-        let (ingest, ingest_task) = Ingest::new(store.clone(), hub.clone(), observer.clone());
+        let follower = store.is_shared().then(FollowerPort::default);
+        let (ingest, ingest_task) =
+            Ingest::new(store.clone(), hub.clone(), follower.clone(), observer.clone());
         let poller = Poller::new(PollerParts {
             config: config.poll.clone(),
             catalogs: catalogs.clone(),
@@ -208,6 +211,11 @@ impl Engine {
             let wait = NewWait::Stored(Box::new(wait));
             // The hub can't have stopped yet.
             let _ = hub.wait(wait, None).await;
+        }
+        if let Some(port) = follower {
+            let follower =
+                Follower { store: store.clone(), hub: hub.clone(), chance: chance.clone(), port, revision };
+            tasks.spawn(follower.run(stop.clone()));
         }
         if config.polling {
             // Only the poller hands anything in: without it ingest would end at once.

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use tracing::{error, info};
 
 use crate::{
+    follow::FollowerPort,
     gather::{Gather, GatherError, Groups},
     hub::{HubHandle, Moved},
     observer::Observer,
@@ -26,14 +27,21 @@ pub struct IngestTask {
     findings: Groups<Finding, BatchOutcome>,
     store: Arc<Store>,
     hub: HubHandle,
+    /// Where the store is shared: the hub hears through it, in the order of revisions.
+    follower: Option<FollowerPort>,
     observer: Arc<dyn Observer>,
 }
 
 impl Ingest {
     /// A door and the task that stands behind it.
-    pub fn new(store: Arc<Store>, hub: HubHandle, observer: Arc<dyn Observer>) -> (Self, IngestTask) {
+    pub fn new(
+        store: Arc<Store>,
+        hub: HubHandle,
+        follower: Option<FollowerPort>,
+        observer: Arc<dyn Observer>,
+    ) -> (Self, IngestTask) {
         let (gather, findings) = Gather::new();
-        (Self(gather), IngestTask { findings, store, hub, observer })
+        (Self(gather), IngestTask { findings, store, hub, follower, observer })
     }
 
     /// Stores a batch; answers when it is on disk and the hub knows of it.
@@ -45,13 +53,18 @@ impl Ingest {
 impl IngestTask {
     /// Runs until every [`Ingest`] is gone; what was handed in by then is stored.
     pub async fn run(self) {
-        let Self { mut findings, store, hub, observer } = self;
+        let Self { mut findings, store, hub, follower, observer } = self;
         while let Some((group, callers)) = findings.next().await {
             let batches = group.iter().map(|finding| finding.batch.clone()).collect();
             let outcomes = store.apply(batches).await;
             match &outcomes {
                 Ok(outcomes) => {
-                    let moved = moved(&group, outcomes, &*observer);
+                    let mut moved = moved(&group, outcomes, &*observer);
+                    if let Some(follower) = &follower {
+                        // An absent table has no revision, so the follower would not find it.
+                        moved.retain(|moved| !matches!(moved.now, Loaded::Known(_)));
+                        follower.wake();
+                    }
                     if !moved.is_empty() {
                         hub.moved(moved).await;
                     }

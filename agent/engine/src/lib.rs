@@ -12,6 +12,7 @@ mod catalogs;
 mod clock;
 mod decide;
 mod engine;
+mod follow;
 mod gather;
 mod hub;
 mod ingest;

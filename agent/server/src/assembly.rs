@@ -72,7 +72,7 @@ pub async fn check(config: &Config) -> Vec<Check> {
         Err(error) => Err(error),
     };
     checks.push(Check {
-        subject: format!("database {}", config.database.url),
+        subject: format!("database {}", asset_store::place(&config.database.url)),
         outcome: outcome.map_err(Into::into),
     });
     for catalog in &config.catalogs {

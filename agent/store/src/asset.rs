@@ -95,6 +95,11 @@ impl Store {
         with_logs(&mut tx, &query).await
     }
 
+    /// Reads the store's revision.
+    pub async fn revision(&self) -> Result<i64, StoreError> {
+        self.database.snapshot().await?.revision().await
+    }
+
     /// Reads the keys of all tables that were ever found in their catalogs.
     pub async fn present_keys(&self) -> Result<Vec<AssetKey>, StoreError> {
         let mut tx = self.database.snapshot().await?;

@@ -3,23 +3,31 @@
 
 use std::{path::Path, str::FromStr, time::Duration};
 
-use sea_query::SqliteQueryBuilder;
+use sea_query::{PostgresQueryBuilder, SqliteQueryBuilder};
 use sea_query_sqlx::SqlxBinder;
 use sqlx::{
-    AssertSqlSafe, Row as _, Sqlite, SqlitePool, Transaction,
+    AssertSqlSafe, PgPool, Postgres, Row as _, Sqlite, SqlitePool, Transaction,
     migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions, PgRow},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
 };
 
 use crate::{StoreError, lock::FileLock};
 
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// Own name, so that the tables can stand inside DolphinScheduler's schema.
 const MIGRATION_TABLE: &str = "t_ds_asset_migration";
 
 /// Readers of one agent: evaluation reads little and often.
 const READERS: u32 = 4;
+
+/// Connections of one agent to a server: its readers, and its writers, which queue at the revision row.
+const CONNECTIONS: u32 = READERS + 4;
+
+/// Longest time that a connection is waited for.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// A database.
 pub enum Database {
@@ -30,26 +38,48 @@ pub enum Database {
         /// Readers see the last commit and never wait for the writer (WAL).
         readers: SqlitePool,
     },
+    /// A PostgreSQL server, which several agents may share.
+    Postgres(PgPool),
 }
 
 /// A transaction.
 pub enum Tx {
     /// On SQLite.
     Sqlite(Transaction<'static, Sqlite>),
+    /// On PostgreSQL.
+    Postgres(Transaction<'static, Postgres>),
 }
 
 /// A row of an answer.
 pub enum Row {
     /// From SQLite.
     Sqlite(SqliteRow),
+    /// From PostgreSQL.
+    Postgres(PgRow),
+}
+
+/// Where the database of a URL is, for people: without user and password.
+pub fn place(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) if scheme.starts_with("postgres") => {
+            let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
+            format!("{scheme}://{}", rest.split('?').next().unwrap_or_default())
+        }
+        _ => url.to_owned(),
+    }
 }
 
 impl Database {
     /// Opens the database of a URL.
     pub async fn open(url: &str) -> Result<(Self, Option<FileLock>), StoreError> {
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            return Ok((Self::open_postgres(url).await?, None));
+        }
         let bad = |reason| StoreError::Url { url: url.to_owned(), reason };
         if !url.starts_with("sqlite:") {
-            return Err(bad("this version opens SQLite only"));
+            // What stands in it may be a password.
+            let scheme = url.split(':').next().unwrap_or_default().to_owned();
+            return Err(StoreError::Url { url: scheme, reason: "this version opens SQLite and PostgreSQL" });
         }
         // `mode=memory` would lose what was acknowledged, `mode=ro` refuse to write it.
         if url.contains('?') {
@@ -77,14 +107,29 @@ impl Database {
         Ok((Self::Sqlite { writer, readers }, Some(lock)))
     }
 
-    /// Brings the tables up to date. Safe to run twice.
+    async fn open_postgres(url: &str) -> Result<Self, StoreError> {
+        let bad = |reason| StoreError::Url { url: "postgres://…".to_owned(), reason };
+        let options = PgConnectOptions::from_str(url).map_err(|_| bad("not a PostgreSQL URL"))?;
+        let at = format!("{}:{}", options.get_host(), options.get_port());
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(CONNECT)
+            .connect_with(options)
+            .await
+            .map_err(|source| StoreError::Unreachable { at, source })?;
+        Ok(Self::Postgres(pool))
+    }
+
+    /// Brings the tables up to date. Safe to run twice, and by two agents at once.
     pub async fn migrate(&self) -> Result<(), StoreError> {
+        let named = |migrations: &Migrator| {
+            let mut migrator = Migrator { migrations: migrations.migrations.clone(), ..Migrator::DEFAULT };
+            migrator.dangerous_set_table_name(MIGRATION_TABLE);
+            migrator
+        };
         match self {
-            Self::Sqlite { writer, .. } => {
-                let mut migrator = Migrator { migrations: SQLITE.migrations.clone(), ..Migrator::DEFAULT };
-                migrator.dangerous_set_table_name(MIGRATION_TABLE);
-                Ok(migrator.run(writer).await?)
-            }
+            Self::Sqlite { writer, .. } => Ok(named(&SQLITE).run(writer).await?),
+            Self::Postgres(pool) => Ok(named(&POSTGRES).run(pool).await?),
         }
     }
 
@@ -92,6 +137,11 @@ impl Database {
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         match self {
             Self::Sqlite { writer, .. } => Ok(Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)),
+            // Each statement sees what was committed before it: what is read behind the locked revision
+            // row is the newest there is.
+            Self::Postgres(pool) => {
+                Ok(Tx::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?))
+            }
         }
     }
 
@@ -99,6 +149,18 @@ impl Database {
     pub async fn snapshot(&self) -> Result<Tx, StoreError> {
         match self {
             Self::Sqlite { readers, .. } => Ok(Tx::Sqlite(readers.begin().await?)),
+            Self::Postgres(pool) => {
+                let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                Ok(Tx::Postgres(pool.begin_with(begin).await?))
+            }
+        }
+    }
+
+    /// Whether other agents may write to it.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Sqlite { .. } => false,
+            Self::Postgres(_) => true,
         }
     }
 
@@ -107,6 +169,9 @@ impl Database {
         match self {
             Self::Sqlite { readers, .. } => {
                 sqlx::query("SELECT 1").execute(readers).await?;
+            }
+            Self::Postgres(pool) => {
+                sqlx::query("SELECT 1").execute(pool).await?;
             }
         }
         Ok(())
@@ -119,6 +184,7 @@ impl Database {
                 readers.close().await;
                 writer.close().await;
             }
+            Self::Postgres(pool) => pool.close().await,
         }
     }
 }
@@ -129,6 +195,11 @@ impl Tx {
         match self {
             Self::Sqlite(tx) => {
                 let (sql, values) = statement.build_sqlx(SqliteQueryBuilder);
+                let done = sqlx::query_with(AssertSqlSafe(sql), values).execute(&mut **tx).await?;
+                Ok(done.rows_affected())
+            }
+            Self::Postgres(tx) => {
+                let (sql, values) = statement.build_sqlx(PostgresQueryBuilder);
                 let done = sqlx::query_with(AssertSqlSafe(sql), values).execute(&mut **tx).await?;
                 Ok(done.rows_affected())
             }
@@ -143,6 +214,11 @@ impl Tx {
                 let rows = sqlx::query_with(AssertSqlSafe(sql), values).fetch_all(&mut **tx).await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
+            Self::Postgres(tx) => {
+                let (sql, values) = statement.build_sqlx(PostgresQueryBuilder);
+                let rows = sqlx::query_with(AssertSqlSafe(sql), values).fetch_all(&mut **tx).await?;
+                Ok(rows.into_iter().map(Row::Postgres).collect())
+            }
         }
     }
 
@@ -150,6 +226,7 @@ impl Tx {
     pub async fn commit(self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(tx) => Ok(tx.commit().await?),
+            Self::Postgres(tx) => Ok(tx.commit().await?),
         }
     }
 }
@@ -159,6 +236,7 @@ impl Row {
     pub fn i64(&self, column: &str) -> Result<i64, StoreError> {
         match self {
             Self::Sqlite(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 
@@ -166,6 +244,7 @@ impl Row {
     pub fn opt_i64(&self, column: &str) -> Result<Option<i64>, StoreError> {
         match self {
             Self::Sqlite(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 
@@ -173,6 +252,7 @@ impl Row {
     pub fn text(&self, column: &str) -> Result<String, StoreError> {
         match self {
             Self::Sqlite(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 
@@ -180,6 +260,7 @@ impl Row {
     pub fn opt_text(&self, column: &str) -> Result<Option<String>, StoreError> {
         match self {
             Self::Sqlite(row) => Ok(row.try_get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
 }

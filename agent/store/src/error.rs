@@ -8,12 +8,24 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The URL is not one that this version opens.
-    #[error("database.url `{url}`: {reason}; expected `sqlite:///absolute/path/agent.db`")]
+    #[error(
+        "database.url `{url}`: {reason}; expected `sqlite:///absolute/path/agent.db` or `postgres://user@host/database`"
+    )]
     Url {
         /// As configured.
         url: String,
         /// What is wrong with it.
         reason: &'static str,
+    },
+    /// The database server can't be reached, or does not let this agent in.
+    #[error(
+        "the database at {at} can't be opened: {source}; is it running, and are user, password and database of `database.url` right?"
+    )]
+    Unreachable {
+        /// Host and port.
+        at: String,
+        /// What it says.
+        source: sqlx::Error,
     },
     /// The folder of the database file is missing.
     #[error("the folder {} does not exist; create it and let this user write to it", .folder.display())]

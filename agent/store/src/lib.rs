@@ -17,6 +17,7 @@ mod write;
 
 pub use apply::{BatchOutcome, Committed, SourceBatch};
 pub use asset::{AssetPage, Loaded, StoredCursor};
+pub use database::place;
 pub use error::StoreError;
 pub use trim::Retention;
 pub use wait::{Decision, DecisionOutcome, Identity, Registration, StoredWait, WaitStatus};
@@ -38,6 +39,11 @@ impl Store {
         let (database, lock) = Database::open(url).await?;
         database.migrate().await?;
         Ok(Self { database, _lock: lock })
+    }
+
+    /// Whether other agents may write to the same database.
+    pub fn is_shared(&self) -> bool {
+        self.database.is_shared()
     }
 
     /// Whether the database answers.

@@ -1,6 +1,6 @@
 //! The store-wide revision.
 
-use sea_query::{Expr, ExprTrait, Query};
+use sea_query::{Expr, ExprTrait, LockType, Query};
 
 use crate::{StoreError, database::Tx, schema::REVISION};
 
@@ -10,13 +10,21 @@ impl Tx {
     pub async fn lock_revision(&mut self) -> Result<i64, StoreError> {
         match self {
             Self::Sqlite(_) => self.revision().await,
+            Self::Postgres(_) => self.read_revision(Some(LockType::Update)).await,
         }
     }
 
     /// Reads the revision.
     pub async fn revision(&mut self) -> Result<i64, StoreError> {
+        self.read_revision(None).await
+    }
+
+    async fn read_revision(&mut self, lock: Option<LockType>) -> Result<i64, StoreError> {
         let mut query = Query::select();
         query.column("revision").from(REVISION).and_where(Expr::col("id").eq(1));
+        if let Some(lock) = lock {
+            query.lock(lock);
+        }
         let rows = self.rows(&query).await?;
         match rows.first() {
             Some(row) => row.i64("revision"),

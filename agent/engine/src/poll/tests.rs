@@ -123,7 +123,7 @@ impl Bench {
         // Nobody waits: what moved is told to nobody.
         drop(inbox);
         let counts = Arc::new(Counts::default());
-        let (ingest, door) = Ingest::new(store.clone(), hub.clone(), counts.clone());
+        let (ingest, door) = Ingest::new(store.clone(), hub.clone(), None, counts.clone());
         tokio::spawn(door.run());
         let context = PollContext {
             catalogs: lake.catalogs(&["orders"], 500),

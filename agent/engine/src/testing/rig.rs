@@ -58,7 +58,7 @@ impl Rig {
             observer: counts.clone(),
         };
         let engine = Engine::start(parts, &mut tasks, &stop).await.unwrap();
-        let (ingest, door) = Ingest::new(store.clone(), engine.hub.clone(), counts.clone());
+        let (ingest, door) = Ingest::new(store.clone(), engine.hub.clone(), None, counts.clone());
         tokio::spawn(door.run());
         Self { engine, store, ingest, counts, tasks, stop }
     }

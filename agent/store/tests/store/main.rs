@@ -1,21 +1,18 @@
-//! The store on a real database file.
+//! The store on a real SQLite file.
 
 #![allow(clippy::unwrap_used)]
 
 mod applying;
+mod common;
 mod histories;
 mod opening;
 mod trimming;
 mod waiting;
 
-use asset_core::{
-    change::Change,
-    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since},
-    key::AssetKey,
-    version::{Commit, CommitClass},
-};
-use asset_store::{BatchOutcome, Committed, SourceBatch, Store};
+use asset_store::Store;
 use tempfile::TempDir;
+
+use common::{advance, apply, batch, commit, committed, key, newer, reached, rewrite};
 
 /// A database file in a folder that goes with it.
 struct File(TempDir);
@@ -32,75 +29,4 @@ impl File {
     async fn open(&self) -> Store {
         Store::open(&self.url()).await.unwrap()
     }
-}
-
-fn key(table: &str) -> AssetKey {
-    AssetKey::of_table("paimon", "lake", "ods", table).unwrap()
-}
-
-fn commit(id: i64) -> Commit {
-    Commit {
-        snapshot_id: id,
-        fingerprint: format!("f{id}"),
-        commit_kind: "APPEND".to_owned(),
-        commit_time: Some(id * 10),
-        schema_id: Some(0),
-        watermark: None,
-        delta_record_count: Some(1),
-    }
-}
-
-fn advance(id: i64) -> Change {
-    Change::Committed { class: CommitClass::Advance, ordinal: id, commit: commit(id) }
-}
-
-fn rewrite(id: i64) -> Change {
-    let commit = Commit { commit_kind: "COMPACT".to_owned(), ..commit(id) };
-    Change::Committed { class: CommitClass::Rewrite, ordinal: id, commit }
-}
-
-fn batch(table: &str, read_lock: Option<i64>, changes: Vec<Change>) -> SourceBatch {
-    SourceBatch {
-        key: key(table),
-        read_lock,
-        cursor: format!("cursor after {:?}", read_lock),
-        present: true,
-        changes,
-        observed_at: 7,
-    }
-}
-
-/// Applies changes to a table, compared with its cursor as of now.
-async fn apply(store: &Store, table: &str, changes: Vec<Change>) -> Committed {
-    let lock = store.cursor(&key(table)).await.unwrap().map(|cursor| cursor.lock_version);
-    committed(store.apply(vec![batch(table, lock, changes)]).await.unwrap().remove(0))
-}
-
-fn committed(outcome: BatchOutcome) -> Committed {
-    match outcome {
-        BatchOutcome::Committed(committed) => committed,
-        BatchOutcome::Stale => panic!("nobody else moved the cursor"),
-    }
-}
-
-/// Waits for each of the tables to reach a snapshot.
-fn reached(tables: &[&str], min: i64) -> Dependency {
-    let conditions = tables.iter().map(|table| ConditionSpec {
-        asset_key: key(table).to_string(),
-        min_snapshot_id: Some(min),
-        ..ConditionSpec::default()
-    });
-    let group = GroupSpec { conditions: conditions.collect(), ..GroupSpec::default() };
-    Dependency::check(vec![group], &Defaults::NONE).unwrap()
-}
-
-/// Waits for what is newer than the head.
-fn newer(table: &str) -> Dependency {
-    let asset_key = key(table).to_string();
-    let condition = ConditionSpec { asset_key, since: Since::Registered, ..ConditionSpec::default() };
-    Dependency::check(
-        vec![GroupSpec { conditions: vec![condition], ..GroupSpec::default() }],
-        &Defaults::NONE,
-    )
-    .unwrap()
 }

@@ -27,7 +27,7 @@ async fn places_where_no_database_can_be() {
         (url("data"), vec!["data is a folder", "data/agent.db"]),
         (format!("{}?mode=memory", url("agent.db")), vec!["parameters behind `?`"]),
         ("sqlite::memory:".to_owned(), vec!["must be on disk"]),
-        ("mysql://localhost/ds".to_owned(), vec!["SQLite only", "sqlite:///"]),
+        ("mysql://localhost/ds".to_owned(), vec!["SQLite and PostgreSQL", "sqlite:///"]),
     ] {
         let text = refusal(&url).await;
         for part in expected {
