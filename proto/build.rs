@@ -2,7 +2,8 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const PROTOS: [&str; 3] = ["asset/v1/asset.proto", "asset/v1/condition.proto", "asset/v1/dependency.proto"];
+const PROTOS: [&str; 4] =
+    ["asset/v1/asset.proto", "asset/v1/condition.proto", "asset/v1/dependency.proto", "asset/v1/event.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=asset");

@@ -3,8 +3,10 @@
 use std::pin::pin;
 
 use asset_proto::v1::{
-    AcknowledgeWaitRequest, AssetState, GetAssetRequest, GetAssetResponse, ListAssetsRequest,
+    AcknowledgeWaitRequest, AssetEvent, AssetState, EventOutcome, GetAssetRequest, GetAssetResponse,
+    ListAssetsRequest, ListEventsRequest, ReportEventsRequest, ReportedEvent,
     asset_service_client::AssetServiceClient, dependency_service_client::DependencyServiceClient,
+    event_service_client::EventServiceClient,
 };
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Response, Status, transport::Channel};
@@ -64,6 +66,48 @@ impl Client {
             async move { AssetServiceClient::new(channel).get_asset(request).await }
         })
         .await
+    }
+
+    /// Reports events; answers what became of each, in order, when they are on disk. Tried again as they
+    /// are: an event that was stored already is a duplicate then.
+    pub async fn report_events(&self, events: Vec<ReportedEvent>) -> Result<Vec<EventOutcome>, Error> {
+        let request = ReportEventsRequest { events };
+        let mut attempts = self.attempts();
+        let answer = self
+            .call(&mut attempts, None, |channel| {
+                let request = request.clone();
+                async move { EventServiceClient::new(channel).report_events(request).await }
+            })
+            .await?;
+        Ok(answer.outcomes)
+    }
+
+    /// Events, the newest first, `limit` at most.
+    pub async fn list_events(
+        &self,
+        query: ListEventsRequest,
+        limit: usize,
+    ) -> Result<Vec<AssetEvent>, Error> {
+        let mut attempts = self.attempts();
+        let mut events: Vec<AssetEvent> = Vec::new();
+        let mut request = query;
+        while events.len() < limit {
+            let rest = i32::try_from(limit - events.len()).unwrap_or(i32::MAX);
+            request.page_size = rest.min(PAGE_SIZE);
+            let page = self
+                .call(&mut attempts, None, |channel| {
+                    let request = request.clone();
+                    async move { EventServiceClient::new(channel).list_events(request).await }
+                })
+                .await?;
+            events.extend(page.events);
+            if page.next_page_token.is_empty() || page.next_page_token == request.page_token {
+                break;
+            }
+            request.page_token = page.next_page_token;
+        }
+        events.truncate(limit);
+        Ok(events)
     }
 
     /// Tries a call until it has an answer that stays, or until `give_up` (else: the connect

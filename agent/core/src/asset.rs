@@ -1,12 +1,19 @@
 //! An asset: its version log with what is derived from it, and how a batch of changes moves it.
 
+mod reports;
+
 use crate::{
     change::{Change, Found, HistoryBreak},
     event::{EventBody, Evidence, Fact, Outcome, StampedEvent},
+    facts::{Quality, SchemaStatus, Tag},
     key::AssetKey,
     log::VersionLog,
-    version::{Floor, Millis, Position, Version},
+    report::Ordering,
+    statement::Statement,
+    version::{Assurance, Floor, Millis, Position, Version},
 };
+
+pub use reports::{Refused, Source};
 
 /// What the store knows of one asset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +24,10 @@ pub struct Asset {
     pub first_head: Floor,
     /// Since when the table is gone from its catalog; nothing is released from it meanwhile.
     pub gone_since: Option<Millis>,
+    /// What orders its versions where they are reported; `None`: no report has said so yet.
+    pub ordering: Option<Ordering>,
+    /// The tag that was made last. Its own, since tags are loaded only for who looks at them.
+    pub latest_tag: Option<String>,
     /// The newest part of its versions, from the newest data version at the latest.
     pub log: VersionLog,
     /// Counts the changes of this asset; a decision that rests on an older one is not written.
@@ -70,6 +81,24 @@ pub struct Applied {
     pub changed: bool,
 }
 
+/// What one event did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Folded {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it speaks of.
+    pub position: Option<Position>,
+    /// Whether what is known moved.
+    pub changed: bool,
+}
+
+impl Folded {
+    /// An event that changed nothing.
+    fn noted(outcome: Outcome) -> Self {
+        Self { outcome, position: None, changed: false }
+    }
+}
+
 /// What a batch has brought so far.
 #[derive(Default)]
 struct Batch {
@@ -86,6 +115,8 @@ impl Asset {
             key,
             first_head: Floor::BelowAll,
             gone_since: None,
+            ordering: None,
+            latest_tag: None,
             log: VersionLog::default(),
             lock_version: 0,
             revision: 0,
@@ -103,6 +134,17 @@ impl Asset {
         self.log.latest_data()
     }
 
+    /// What checks said of the newest data version.
+    pub fn quality(&self) -> Option<&Statement<Quality>> {
+        self.log.quality(self.latest_data()?.0)
+    }
+
+    /// Where the newest schema stands.
+    pub fn schema_status(&self) -> Option<SchemaStatus> {
+        let (table, id) = self.log.facts().schemas.latest?;
+        Some(self.log.facts().schemas.status(table, id))
+    }
+
     /// Its current history.
     pub fn generation(&self) -> i64 {
         self.log.generation()
@@ -118,6 +160,7 @@ impl Asset {
     /// was known in a history that was given up, need the whole log, of all histories.
     pub fn apply(mut self, changes: &[Change], now: Millis) -> Applied {
         let mut applied = Batch::default();
+        self.see_first_schema(changes, now);
         let mut changes = changes.iter().peekable();
         while let Some(change) = changes.next() {
             match change {
@@ -142,6 +185,17 @@ impl Asset {
                 Change::NewHistory { cause, commits } => {
                     self.begin_history(cause, commits, now, &mut applied);
                 }
+                Change::Tagged { name, found } => {
+                    let Found { class, ordinal, commit } = found.clone();
+                    let tag = Tag { ordinal, class, commit };
+                    let fact = Fact::Tagged { name: name.clone(), tag: tag.clone() };
+                    self.take_tag_change(name, Some(tag), fact, now, &mut applied);
+                }
+                Change::Untagged { name } => {
+                    let fact = Fact::Untagged { name: name.clone() };
+                    self.take_tag_change(name, None, fact, now, &mut applied);
+                }
+                Change::Schema { id } => self.take_schema(*id, now, &mut applied),
                 Change::Gone => {
                     applied.changed |= self.gone_since.is_none();
                     self.gone_since.get_or_insert(now);
@@ -155,8 +209,58 @@ impl Asset {
 
     fn take_commit(&mut self, found: Found, now: Millis, applied: &mut Batch) {
         let Found { class, ordinal, commit } = found;
-        let body = EventBody::Committed { class, commit: commit.clone() };
+        if let Some(schema) = commit.schema_id {
+            self.take_schema(schema, now, applied);
+        }
+        let body = EventBody::Committed { class, commit: commit.clone(), assurance: Assurance::Verified };
         self.fold(self.at(ordinal), body, Fact::Committed(commit), now, applied);
+    }
+
+    /// At first sight the newest schema needs no approval, and those before it neither.
+    fn see_first_schema(&mut self, changes: &[Change], now: Millis) {
+        if self.log.facts().schemas.latest.is_some() {
+            return;
+        }
+        let first = changes.iter().take_while(|change| !matches!(change, Change::NewHistory { .. }));
+        let ids = first.filter_map(|change| match change {
+            Change::Schema { id } => Some(*id),
+            Change::Committed { commit, .. } => commit.schema_id,
+            _ => None,
+        });
+        if let Some(id) = ids.max() {
+            self.see_schema(id, now);
+        }
+    }
+
+    fn take_schema(&mut self, id: i64, now: Millis, applied: &mut Batch) {
+        let place = Position { generation: self.log.table(), ordinal: 0 };
+        let latest = self.log.facts().schemas.latest;
+        if latest.is_none() {
+            self.see_schema(id, now);
+        } else if latest < Some((place.generation, id)) {
+            let body = EventBody::SchemaSeen { id, first: false };
+            self.fold(place, body, Fact::SchemaChanged { id }, now, applied);
+        }
+    }
+
+    /// Reads of one table follow each other, whatever the clock says: the later one counts.
+    fn take_tag_change(
+        &mut self,
+        name: &str,
+        value: Option<Tag>,
+        fact: Fact,
+        now: Millis,
+        applied: &mut Batch,
+    ) {
+        let before = self.log.facts().tags.get(name);
+        if before.map(|tag| &tag.value) == Some(&value) {
+            return;
+        }
+        let at = before.map_or(now, |tag| now.max(tag.at.saturating_add(1)));
+        let position = value.as_ref().map_or_else(|| self.at(i64::MIN), |tag| self.at(tag.ordinal));
+        let tag = Statement { value, at, reporter: "POLL".to_owned(), key: String::new() };
+        let body = EventBody::Tagged { name: name.to_owned(), tag };
+        self.fold(position, body, fact, now, applied);
     }
 
     fn take_gap(&mut self, first: i64, last: i64, now: Millis, applied: &mut Batch) {
@@ -171,7 +275,8 @@ impl Asset {
         let base = split.origin.map(|origin| origin.ordinal);
         let position = Position { generation, ordinal: base.unwrap_or(i64::MIN) };
         let fact = Fact::RolledBack { cause: cause.clone(), base };
-        let began = EventBody::Began { origin: split.origin, kept: split.kept };
+        let another_table = *cause == HistoryBreak::Recreated;
+        let began = EventBody::Began { origin: split.origin, kept: split.kept, another_table };
         self.fold(position, began, fact, now, applied);
         applied.expired_below = None;
         let mut last = base;
@@ -213,21 +318,30 @@ impl Asset {
         let known = self.latest().map_or(0, |(_, version)| version.commit.snapshot_id);
         let cause = HistoryBreak::Rewound { known, found: Some(commit.snapshot_id) };
         let position = Position { generation: self.generation() + 1, ordinal: origin.ordinal };
-        let began = EventBody::Began { origin: Some(origin), kept: self.log.up_to(origin, &listed) };
+        let kept = self.log.up_to(origin, &listed);
+        let began = EventBody::Began { origin: Some(origin), kept, another_table: false };
         let fact = Fact::RolledBack { cause, base: Some(origin.ordinal) };
         self.fold(position, began, fact, now, applied);
     }
 
     fn fold(&mut self, position: Position, body: EventBody, fact: Fact, now: Millis, applied: &mut Batch) {
-        let event = StampedEvent { position, observed_at: now, body };
-        let (log, outcome) = std::mem::take(&mut self.log).fold(&event);
-        self.log = log;
+        let outcome = self.fold_one(position, body, now);
         if outcome == Outcome::Duplicate {
             applied.duplicates += 1;
             return;
         }
         applied.changed = true;
         applied.evidence.push(Evidence { fact, position: Some(position), observed_at: now, outcome });
+    }
+
+    fn fold_one(&mut self, position: Position, body: EventBody, now: Millis) -> Outcome {
+        let event = StampedEvent { position, observed_at: now, body };
+        let (log, outcome) = std::mem::take(&mut self.log).fold(&event);
+        self.log = log;
+        if matches!(event.body, EventBody::Tagged { .. }) {
+            self.latest_tag = self.log.facts().latest_tag().map(str::to_owned);
+        }
+        outcome
     }
 
     fn at(&self, ordinal: i64) -> Position {

@@ -34,6 +34,23 @@ pub enum Change {
         /// All that can be read, oldest first. Which of them were known already is for the log to say.
         commits: Vec<Found>,
     },
+    /// A tag was made, or moved to another commit.
+    Tagged {
+        /// Its name.
+        name: String,
+        /// The commit that it names.
+        found: Found,
+    },
+    /// A tag is gone.
+    Untagged {
+        /// Its name.
+        name: String,
+    },
+    /// The newest schema.
+    Schema {
+        /// Its id.
+        id: i64,
+    },
     /// The table is gone from its catalog.
     Gone,
     /// The table that was gone is back, with the history that was known.

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    facts::{BackfillStatus, Quality, SchemaStatus},
     key::AssetKey,
     time::{Zone, parse_moment, show_moment},
-    version::Millis,
+    version::{Assurance, Millis},
 };
 
 /// Most groups of one dependency.
@@ -16,6 +17,11 @@ pub const MAX_GROUPS: usize = 64;
 pub const MAX_CONDITIONS: usize = 64;
 /// Longest name of a group or alias, in characters.
 pub const MAX_NAME_CHARS: usize = 64;
+
+/// Longest name of a tag, in characters.
+pub const MAX_TAG_CHARS: usize = 128;
+/// Greatest lag of a watermark that can be asked for: a hundred years.
+pub const MAX_LAG_SECONDS: i64 = 100 * 366 * 86_400;
 
 /// From where on a version counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -26,6 +32,17 @@ pub enum Since {
     Exists,
     /// Newer than the head when the wait began.
     Registered,
+}
+
+/// Which data version is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Match {
+    /// The newest one only.
+    #[default]
+    Head,
+    /// The newest one that satisfies the whole condition.
+    Newest,
 }
 
 /// A condition as somebody wrote it. The JSON form is the one of the declared conditions, and what
@@ -53,6 +70,30 @@ pub struct ConditionSpec {
     /// What its watermark must have reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watermark_gte: Option<String>,
+    /// How far its watermark may lie behind the time of now, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_watermark_lag_seconds: Option<i64>,
+    /// What a check must have said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality_status: Option<Quality>,
+    /// Where its schema must stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_status: Option<SchemaStatus>,
+    /// A tag that it must have: exact, or with `*` and `?`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Where backfills of the asset must stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_status: Option<BackfillStatus>,
+    /// Whether versions that were committed during a backfill don't count.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ignore_backfill: bool,
+    /// How it must be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assurance: Option<Assurance>,
+    /// Which data version is looked at.
+    #[serde(default, rename = "match", skip_serializing_if = "is_default")]
+    pub matching: Match,
     /// Zone of times that have none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
@@ -84,6 +125,62 @@ pub struct Condition {
     pub committed_after: Option<Millis>,
     /// What the effective watermark of its data version must have reached.
     pub watermark_gte: Option<Millis>,
+    /// How far that may lie behind the time of now, in seconds.
+    pub max_watermark_lag_seconds: Option<i64>,
+    /// What a check must have said of its data version.
+    pub quality_status: Option<Quality>,
+    /// Where the schema of its data version must stand.
+    pub schema_status: Option<SchemaStatus>,
+    /// A tag that its data version must have.
+    pub tag: Option<TagGlob>,
+    /// Where backfills of the asset must stand.
+    pub backfill_status: Option<BackfillStatus>,
+    /// Whether versions that were committed during a backfill don't count.
+    pub ignore_backfill: bool,
+    /// How its data version must be known.
+    pub assurance: Option<Assurance>,
+    /// Which data version is looked at.
+    pub matching: Match,
+}
+
+/// A tag's name, exact or with `*` (any text) and `?` (any character).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TagGlob(String);
+
+impl TagGlob {
+    /// As written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a name matches.
+    pub fn matches(&self, name: &str) -> bool {
+        let (glob, name): (Vec<char>, Vec<char>) = (self.0.chars().collect(), name.chars().collect());
+        let (mut g, mut n) = (0, 0);
+        // Where the last `*` stands, and the end of what it takes so far.
+        let mut star: Option<(usize, usize)> = None;
+        while n < name.len() {
+            match glob.get(g) {
+                Some('*') => {
+                    star = Some((g, n));
+                    g += 1;
+                }
+                Some(c) if *c == '?' || *c == name[n] => {
+                    g += 1;
+                    n += 1;
+                }
+                _ => {
+                    let Some((at, taken)) = star else {
+                        return false;
+                    };
+                    star = Some((at, taken + 1));
+                    g = at + 1;
+                    n = taken + 1;
+                }
+            }
+        }
+        glob[g..].iter().all(|c| *c == '*')
+    }
 }
 
 /// What holds where a condition says nothing.
@@ -199,8 +296,23 @@ impl Condition {
             since: self.since,
             committed_after: self.committed_after.map(show_moment),
             watermark_gte: self.watermark_gte.map(show_moment),
+            max_watermark_lag_seconds: self.max_watermark_lag_seconds,
+            quality_status: self.quality_status,
+            schema_status: self.schema_status,
+            tag: self.tag.as_ref().map(|tag| tag.0.clone()),
+            backfill_status: self.backfill_status,
+            ignore_backfill: self.ignore_backfill,
+            assurance: self.assurance,
+            matching: self.matching,
             timezone: None,
         }
+    }
+
+    /// Whether it may pin a data version that is not the newest.
+    pub fn looks_back(&self) -> bool {
+        // Where native ids tell no order, the commit of one is looked for.
+        let by_commit = self.min_snapshot_id.is_some() && !matches!(self.asset.format(), "paimon" | "delta");
+        self.matching == Match::Newest || self.tag.is_some() || self.ignore_backfill || by_commit
     }
 }
 
@@ -219,6 +331,15 @@ impl Checker {
             self.report(field, &format!("at most {MAX_NAME_CHARS} characters are allowed"));
         }
         if name.chars().any(char::is_control) {
+            self.report(field, "control characters are not allowed");
+        }
+    }
+
+    fn check_tag(&mut self, field: &str, tag: &str) {
+        if tag.chars().count() > MAX_TAG_CHARS {
+            self.report(field, &format!("at most {MAX_TAG_CHARS} characters are allowed"));
+        }
+        if tag.chars().any(char::is_control) {
             self.report(field, "control characters are not allowed");
         }
     }
@@ -253,6 +374,16 @@ impl Checker {
                 );
                 self.report(&format!("{field}.min_snapshot_id"), &text);
             }
+            if let Some(seconds) = spec.max_watermark_lag_seconds
+                && !(0..=MAX_LAG_SECONDS).contains(&seconds)
+            {
+                let text = format!("must be between 0 and {MAX_LAG_SECONDS} seconds, is {seconds}");
+                self.report(&format!("{field}.max_watermark_lag_seconds"), &text);
+            }
+            let tag = spec.tag.clone().filter(|tag| !tag.is_empty());
+            if let Some(tag) = &tag {
+                self.check_tag(&format!("{field}.tag"), tag);
+            }
             let (committed_after, watermark_gte) = self.check_times(&field, spec, defaults.zone);
             let asset = match AssetKey::parse(&spec.asset_key, defaults.catalog) {
                 Ok(asset) => asset,
@@ -279,6 +410,14 @@ impl Checker {
                 since: spec.since,
                 committed_after,
                 watermark_gte,
+                max_watermark_lag_seconds: spec.max_watermark_lag_seconds,
+                quality_status: spec.quality_status,
+                schema_status: spec.schema_status,
+                tag: tag.map(TagGlob),
+                backfill_status: spec.backfill_status,
+                ignore_backfill: spec.ignore_backfill,
+                assurance: spec.assurance,
+                matching: spec.matching,
             });
         }
         conditions

@@ -2,9 +2,12 @@
 
 use crate::{
     change::HistoryBreak,
+    facts::{Backfill, Quality, SchemaDecision, Tag},
     key::{AssetKey, digest},
     log::Entry,
-    version::{Commit, CommitClass, Millis, Position},
+    report::Report,
+    statement::Statement,
+    version::{Assurance, Commit, CommitClass, Millis, Position},
 };
 
 /// Kind of an event, by its name in the store and in every interface.
@@ -12,10 +15,32 @@ use crate::{
 pub enum EventType {
     /// A commit.
     SnapshotCommitted,
-    /// Commits that expired unseen.
-    GapDetected,
+    /// The watermark of a version moved.
+    WatermarkAdvanced,
+    /// A tag was made or moved.
+    TagCreated,
+    /// A tag is gone.
+    TagDeleted,
+    /// A check of a version passed.
+    QualityCheckPassed,
+    /// A check of a version failed.
+    QualityCheckFailed,
+    /// A new schema.
+    SchemaChanged,
+    /// Somebody approved a schema.
+    SchemaChangeApproved,
+    /// Somebody rejected a schema.
+    SchemaChangeRejected,
+    /// Data of the past is being written again.
+    BackfillStarted,
+    /// That is done.
+    BackfillCompleted,
+    /// A change stream caught up with its source.
+    CdcLagRecovered,
     /// The table left its known history.
     RolledBack,
+    /// Commits that expired unseen.
+    GapDetected,
 }
 
 impl EventType {
@@ -23,9 +48,43 @@ impl EventType {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SnapshotCommitted => "SNAPSHOT_COMMITTED",
-            Self::GapDetected => "GAP_DETECTED",
+            Self::WatermarkAdvanced => "WATERMARK_ADVANCED",
+            Self::TagCreated => "TAG_CREATED",
+            Self::TagDeleted => "TAG_DELETED",
+            Self::QualityCheckPassed => "QUALITY_CHECK_PASSED",
+            Self::QualityCheckFailed => "QUALITY_CHECK_FAILED",
+            Self::SchemaChanged => "SCHEMA_CHANGED",
+            Self::SchemaChangeApproved => "SCHEMA_CHANGE_APPROVED",
+            Self::SchemaChangeRejected => "SCHEMA_CHANGE_REJECTED",
+            Self::BackfillStarted => "BACKFILL_STARTED",
+            Self::BackfillCompleted => "BACKFILL_COMPLETED",
+            Self::CdcLagRecovered => "CDC_LAG_RECOVERED",
             Self::RolledBack => "ROLLED_BACK",
+            Self::GapDetected => "GAP_DETECTED",
         }
+    }
+
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::SnapshotCommitted,
+        Self::WatermarkAdvanced,
+        Self::TagCreated,
+        Self::TagDeleted,
+        Self::QualityCheckPassed,
+        Self::QualityCheckFailed,
+        Self::SchemaChanged,
+        Self::SchemaChangeApproved,
+        Self::SchemaChangeRejected,
+        Self::BackfillStarted,
+        Self::BackfillCompleted,
+        Self::CdcLagRecovered,
+        Self::RolledBack,
+        Self::GapDetected,
+    ];
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
@@ -49,11 +108,55 @@ pub enum EventBody {
         class: CommitClass,
         /// What the format wrote.
         commit: Commit,
+        /// How it is known.
+        assurance: Assurance,
     },
     /// The commits from ordinal `first` up to the position expired unseen.
     Gap {
         /// First missing ordinal.
         first: i64,
+    },
+    /// A check spoke about the commit of a fingerprint.
+    Checked {
+        /// Which.
+        fingerprint: String,
+        /// What it said.
+        quality: Statement<Quality>,
+    },
+    /// The commit of a fingerprint holds all data up to a watermark.
+    Watermarked {
+        /// Which.
+        fingerprint: String,
+        /// Up to where.
+        watermark: Millis,
+    },
+    /// A tag was made, moved or deleted.
+    Tagged {
+        /// Its name.
+        name: String,
+        /// What it names now.
+        tag: Statement<Option<Tag>>,
+    },
+    /// A schema was seen, of the table that began with the generation of the position.
+    SchemaSeen {
+        /// Its id.
+        id: i64,
+        /// Whether it is the newest at first sight.
+        first: bool,
+    },
+    /// Somebody decided about a schema, of the table that began with the generation of the position.
+    SchemaDecided {
+        /// Its id.
+        id: i64,
+        /// What.
+        decision: Statement<SchemaDecision>,
+    },
+    /// Something was said of a backfill.
+    Backfilled {
+        /// Its id.
+        id: String,
+        /// What.
+        backfill: Statement<Backfill>,
     },
     /// A history begins, in the generation of the position.
     Began {
@@ -61,6 +164,8 @@ pub enum EventBody {
         origin: Option<Position>,
         /// What it holds up to there.
         kept: Vec<(i64, Entry)>,
+        /// Whether it is that of another table.
+        another_table: bool,
     },
 }
 
@@ -71,6 +176,8 @@ pub enum Outcome {
     Applied,
     /// It was noted and moved nothing that anybody waits for.
     Ignored(IgnoredReason),
+    /// What it speaks of was not seen yet: it is kept and taken up then.
+    Pending,
     /// The same event is there already; it is not stored again.
     Duplicate,
 }
@@ -78,10 +185,16 @@ pub enum Outcome {
 /// Why an event moved nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IgnoredReason {
-    /// A newer version is known.
+    /// A newer version, or a later statement, is known.
     Stale,
     /// A compaction or the like: no new data.
     MaintenanceOnly,
+    /// The version that it speaks of expired unseen, or did not come within a day.
+    UnknownVersion,
+    /// Several commits had the id that it names, and it does not say which it means.
+    AmbiguousVersion,
+    /// It changes no state, as its kind says.
+    NoState,
 }
 
 impl IgnoredReason {
@@ -90,6 +203,22 @@ impl IgnoredReason {
         match self {
             Self::Stale => "STALE",
             Self::MaintenanceOnly => "MAINTENANCE_ONLY",
+            Self::UnknownVersion => "UNKNOWN_VERSION",
+            Self::AmbiguousVersion => "AMBIGUOUS_VERSION",
+            Self::NoState => "NO_STATE",
+        }
+    }
+
+    /// What that means, in one sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Stale => "something newer is known already",
+            Self::MaintenanceOnly => "it brought no data",
+            Self::UnknownVersion => "the version that it speaks of expired unseen, or never was",
+            Self::AmbiguousVersion => {
+                "several commits had this id: name the fingerprint, or when the check read the table"
+            }
+            Self::NoState => "it is noted, and its kind changes no state",
         }
     }
 }
@@ -124,15 +253,43 @@ pub enum Fact {
         /// Ordinal of the newest commit of the new history that was known before.
         base: Option<i64>,
     },
+    /// A tag was made or moved.
+    Tagged {
+        /// Its name.
+        name: String,
+        /// What it names.
+        tag: Tag,
+    },
+    /// A tag is gone.
+    Untagged {
+        /// Its name.
+        name: String,
+    },
+    /// A new schema.
+    SchemaChanged {
+        /// Its id.
+        id: i64,
+    },
+    /// Somebody reported it.
+    Reported {
+        /// What was reported.
+        report: Box<Report>,
+        /// Key by which it is told from others.
+        key: String,
+    },
 }
 
 impl Evidence {
     /// Its kind.
     pub fn event_type(&self) -> EventType {
-        match self.fact {
+        match &self.fact {
             Fact::Committed(_) => EventType::SnapshotCommitted,
             Fact::Gap { .. } => EventType::GapDetected,
             Fact::RolledBack { .. } => EventType::RolledBack,
+            Fact::Tagged { .. } => EventType::TagCreated,
+            Fact::Untagged { .. } => EventType::TagDeleted,
+            Fact::SchemaChanged { .. } => EventType::SchemaChanged,
+            Fact::Reported { report, .. } => report.event_type(),
         }
     }
 
@@ -144,6 +301,13 @@ impl Evidence {
             Fact::Committed(commit) => (commit.snapshot_id.to_string(), commit.fingerprint.clone()),
             Fact::Gap { first } => (first.to_string(), ordinal.to_string()),
             Fact::RolledBack { cause, .. } => (break_name(cause), String::new()),
+            // The same tag may come and go: when it was seen tells one time from another.
+            Fact::Tagged { name, tag } => {
+                (format!("{}:{}", tag.commit.fingerprint, self.observed_at), name.clone())
+            }
+            Fact::Untagged { name } => (self.observed_at.to_string(), name.clone()),
+            Fact::SchemaChanged { id } => (id.to_string(), String::new()),
+            Fact::Reported { key, .. } => return key.clone(),
         };
         digest([asset.as_str(), self.event_type().as_str(), &generation.to_string(), &one, &two])
     }

@@ -10,12 +10,16 @@ pub mod change;
 pub mod condition;
 pub mod evaluate;
 pub mod event;
+pub mod facts;
 pub mod invariant;
 pub mod key;
 pub mod log;
 pub mod reason;
+pub mod report;
+pub mod statement;
 pub mod time;
 pub mod version;
+pub mod words;
 
 #[cfg(test)]
 mod samples;

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     change::{Found, HistoryBreak},
     event::{EventBody, IgnoredReason, Outcome, StampedEvent},
-    version::{Commit, CommitClass, FIRST_GENERATION, Floor, Millis, Position, Version},
+    facts::{Facts, Quality, SchemaStatus},
+    statement::Statement,
+    version::{Assurance, Commit, CommitClass, FIRST_GENERATION, Floor, Millis, Position, Version},
 };
 
 /// One line of the log.
@@ -34,7 +36,11 @@ pub struct VersionLog {
     /// Every history but the first, with its origin: where the newest of its commits that was known
     /// before (its base) stood before.
     origins: BTreeMap<i64, Option<Position>>,
+    /// Generations that another table under the name began with.
+    tables: BTreeSet<i64>,
     entries: BTreeMap<Position, Entry>,
+    /// What else is known, of these entries and of the asset.
+    facts: Facts,
 }
 
 /// What of a new history was known.
@@ -62,7 +68,37 @@ impl VersionLog {
         origins: impl IntoIterator<Item = (i64, Option<Position>)>,
         entries: impl IntoIterator<Item = (Position, Entry)>,
     ) -> Self {
-        Self { origins: origins.into_iter().collect(), entries: entries.into_iter().collect() }
+        Self {
+            origins: origins.into_iter().collect(),
+            tables: BTreeSet::new(),
+            entries: entries.into_iter().collect(),
+            facts: Facts::default(),
+        }
+    }
+
+    /// With other lines.
+    pub fn with_entries(self, entries: impl IntoIterator<Item = (Position, Entry)>) -> Self {
+        Self { entries: entries.into_iter().collect(), ..self }
+    }
+
+    /// With the generations that another table began with.
+    pub fn with_tables(self, tables: impl IntoIterator<Item = i64>) -> Self {
+        Self { tables: tables.into_iter().collect(), ..self }
+    }
+
+    /// Whether a generation began with another table.
+    pub fn is_another_table(&self, generation: i64) -> bool {
+        self.tables.contains(&generation)
+    }
+
+    /// With what else is known.
+    pub fn with_facts(self, facts: Facts) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// What else is known.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The history that the table holds now.
@@ -181,14 +217,7 @@ impl VersionLog {
     /// read, else the newest readable Rewrite that carries it.
     pub fn readable_carrier(&self, data: Position) -> Option<&Version> {
         let own = self.version(data).filter(|version| version.readable);
-        own.or_else(|| {
-            self.versions()
-                .rev()
-                .take_while(|(position, _)| *position > data)
-                .filter(|(position, _)| position.generation == data.generation)
-                .map(|(_, version)| version)
-                .find(|version| version.readable && version.data_ordinal == data.ordinal)
-        })
+        own.or_else(|| self.carriers(data).find(|version| version.readable))
     }
 
     /// All that a history has up to a place, by ordinal, for another one to take over. Only what is
@@ -219,58 +248,159 @@ impl VersionLog {
         commits.find(|(_, version)| version.commit.fingerprint == fingerprint).map(|(at, _)| at)
     }
 
+    /// The data version at `data` and every commit that carries its data, newest first.
+    pub fn carriers(&self, data: Position) -> impl Iterator<Item = &Version> {
+        let last = Position { ordinal: i64::MAX, ..data };
+        let here = self.entries.range(data..=last).rev().filter_map(|(_, entry)| match entry {
+            Entry::Commit(version) => Some(version),
+            Entry::Gap { .. } => None,
+        });
+        here.filter(move |version| version.data_ordinal == data.ordinal)
+    }
+
     /// The watermark of the data version at `data`: the greatest of its own and of those of the commits
     /// that carry it, since a job without new rows still moves its watermark on.
     pub fn watermark(&self, data: Position) -> Option<Millis> {
-        let carriers = self.versions().rev().take_while(|(position, _)| *position >= data);
-        let carriers = carriers.filter(|(position, version)| {
-            position.generation == data.generation && version.data_ordinal == data.ordinal
-        });
-        carriers.filter_map(|(_, version)| version.effective_watermark).max()
+        self.carriers(data).filter_map(|version| version.effective_watermark).max()
+    }
+
+    /// What checks said of the data version at `data`: the latest about it or a commit that carries it.
+    pub fn quality(&self, data: Position) -> Option<&Statement<Quality>> {
+        let said = self.carriers(data).filter_map(|v| self.facts.quality.get(&v.commit.fingerprint));
+        said.reduce(|one, other| if other.supersedes(one) { other } else { one })
+    }
+
+    /// Where a schema of the table of now stands.
+    pub fn schema_status(&self, id: i64) -> SchemaStatus {
+        self.facts.schemas.status(self.table(), id)
+    }
+
+    /// The generation that the table of now began with: a rollback leaves it the same table.
+    pub fn table(&self) -> i64 {
+        self.tables.last().copied().unwrap_or(FIRST_GENERATION)
+    }
+
+    /// Commits that had a native id, in any history: each once, by fingerprint, oldest first.
+    pub fn of_id(&self, snapshot_id: i64) -> Vec<&Commit> {
+        let mut found: Vec<&Commit> = Vec::new();
+        for (_, version) in self.versions().filter(|(_, v)| v.commit.snapshot_id == snapshot_id) {
+            if found.iter().all(|known| known.fingerprint != version.commit.fingerprint) {
+                found.push(&version.commit);
+            }
+        }
+        found
+    }
+
+    /// Whether a gap of the history of now names an ordinal.
+    pub fn is_missing(&self, ordinal: i64) -> bool {
+        let from = Position { generation: self.generation(), ordinal };
+        let next = self.entries.range(from..).next();
+        matches!(next, Some((at, Entry::Gap { first, .. }))
+            if at.generation == from.generation && *first <= ordinal)
     }
 
     /// Folds one event in. The outcome says what became of it.
     pub fn fold(mut self, event: &StampedEvent) -> (Self, Outcome) {
+        let outcome = match &event.body {
+            EventBody::Committed { .. } | EventBody::Gap { .. } | EventBody::Began { .. } => {
+                self.fold_history(event)
+            }
+            EventBody::Checked { fingerprint, quality } => {
+                let mut known = self.facts.quality.remove(fingerprint);
+                let same = known.as_ref() == Some(quality);
+                let counts = quality.put(&mut known);
+                self.facts.quality.extend(known.map(|known| (fingerprint.clone(), known)));
+                register(counts, same)
+            }
+            EventBody::Watermarked { fingerprint, watermark } => {
+                let known = self.facts.watermarks.get(fingerprint).copied();
+                if known.is_none_or(|known| known < *watermark) {
+                    self.facts.watermarks.insert(fingerprint.clone(), *watermark);
+                    let changed = self.derive_watermarks(fingerprint);
+                    if changed { Outcome::Applied } else { Outcome::Ignored(IgnoredReason::Stale) }
+                } else {
+                    register(false, known == Some(*watermark))
+                }
+            }
+            EventBody::Tagged { name, tag } => {
+                let mut known = self.facts.tags.remove(name);
+                let same = known.as_ref() == Some(tag);
+                let counts = tag.put(&mut known);
+                self.facts.tags.extend(known.map(|known| (name.clone(), known)));
+                register(counts, same)
+            }
+            EventBody::SchemaSeen { id, first } => {
+                let schemas = &mut self.facts.schemas;
+                let before = (schemas.first, schemas.latest);
+                if *first {
+                    schemas.first = schemas.first.max(Some(*id));
+                }
+                schemas.latest = schemas.latest.max(Some((event.position.generation, *id)));
+                let changed = before != (schemas.first, schemas.latest);
+                register(changed, before.1 == Some((event.position.generation, *id)))
+            }
+            EventBody::SchemaDecided { id, decision } => {
+                let place = (event.position.generation, *id);
+                let mut known = self.facts.schemas.decisions.remove(&place);
+                let same = known.as_ref() == Some(decision);
+                let counts = decision.put(&mut known);
+                self.facts.schemas.decisions.extend(known.map(|known| (place, known)));
+                register(counts, same)
+            }
+            EventBody::Backfilled { id, backfill } => {
+                let same = self.facts.backfills.get(id).is_some_and(|known| known.last == *backfill);
+                register(self.facts.put_backfill(id, backfill), same)
+            }
+        };
+        (self, outcome)
+    }
+
+    /// Folds a commit, a gap or a new history in.
+    fn fold_history(&mut self, event: &StampedEvent) -> Outcome {
         let at = event.position;
         let data_before = self.data_position();
         match &event.body {
-            EventBody::Committed { class, commit } => {
-                match self.entries.get(&at) {
-                    Some(Entry::Commit(known)) if known.commit == *commit => {
-                        return (self, Outcome::Duplicate);
+            EventBody::Committed { class, commit, assurance } => {
+                let known = match self.entries.get(&at) {
+                    Some(Entry::Commit(known)) => Some(known),
+                    _ => None,
+                };
+                if let Some(known) = known {
+                    if known.commit == *commit && known.assurance >= *assurance {
+                        return Outcome::Duplicate;
                     }
-                    Some(Entry::Commit(known)) if !wins(commit, &known.commit) => {
-                        return (self, Outcome::Ignored(IgnoredReason::Stale));
+                    if !wins((*assurance, commit), (known.assurance, &known.commit)) {
+                        return Outcome::Ignored(IgnoredReason::Stale);
                     }
-                    _ => {}
                 }
-                let version = Version::of(*class, at.ordinal, commit.clone(), event.observed_at);
+                let mut version = Version::of(*class, at.ordinal, commit.clone(), event.observed_at);
+                version.assurance = *assurance;
                 self.entries.insert(at, Entry::Commit(version));
             }
             EventBody::Gap { first } => {
                 let first = match self.entries.get(&at) {
                     // What was seen is not missing.
-                    Some(Entry::Commit(_)) => {
-                        return (self, Outcome::Ignored(IgnoredReason::Stale));
-                    }
-                    Some(Entry::Gap { first: known, .. }) if known <= first => {
-                        return (self, Outcome::Duplicate);
-                    }
+                    Some(Entry::Commit(_)) => return Outcome::Ignored(IgnoredReason::Stale),
+                    Some(Entry::Gap { first: known, .. }) if known <= first => return Outcome::Duplicate,
                     _ => *first,
                 };
                 let gap = Entry::Gap { first, effective_watermark: None };
                 self.entries.insert(at, gap);
             }
-            EventBody::Began { origin, kept } => {
+            EventBody::Began { origin, kept, another_table } => {
+                if *another_table {
+                    self.tables.insert(at.generation);
+                }
                 if self.origins.insert(at.generation, *origin) == Some(*origin) {
-                    return (self, Outcome::Duplicate);
+                    return Outcome::Duplicate;
                 }
                 for (ordinal, entry) in kept {
                     self.entries.entry(Position { ordinal: *ordinal, ..at }).or_insert_with(|| entry.clone());
                 }
                 self.derive_from(Position { ordinal: i64::MIN, ..at }, Reach::All);
-                return (self, Outcome::Applied);
+                return Outcome::Applied;
             }
+            _ => return Outcome::Ignored(IgnoredReason::NoState),
         }
         self.derive_from(at, Reach::UntilUnchanged);
 
@@ -278,13 +408,26 @@ impl VersionLog {
         // late Advance below a Rewrite is what that one carries.
         let data = self.data_position();
         let is_head = self.latest().is_some_and(|(position, _)| position == at);
-        let outcome = match &event.body {
+        match &event.body {
             EventBody::Gap { .. } => Outcome::Applied,
             _ if data == Some(at) || data != data_before => Outcome::Applied,
             _ if is_head => Outcome::Ignored(IgnoredReason::MaintenanceOnly),
             _ => Outcome::Ignored(IgnoredReason::Stale),
-        };
-        (self, outcome)
+        }
+    }
+
+    /// Derives the watermarks of a commit and of what inherits from it, in every history that has it.
+    /// Answers whether that changed anything.
+    fn derive_watermarks(&mut self, fingerprint: &str) -> bool {
+        let has = |(_, version): &(Position, &Version)| version.commit.fingerprint == fingerprint;
+        let places: Vec<Position> = self.versions().filter(has).map(|(at, _)| at).collect();
+        let mut changed = false;
+        for place in places {
+            let before = self.version(place).and_then(|version| version.effective_watermark);
+            self.derive_from(place, Reach::UntilUnchanged);
+            changed |= before != self.version(place).and_then(|version| version.effective_watermark);
+        }
+        changed
     }
 
     fn data_position(&self) -> Option<Position> {
@@ -305,7 +448,7 @@ impl VersionLog {
         changed
     }
 
-    /// Drops what is below the newest data version: evaluation never looks there.
+    /// Drops what is below the newest data version: a condition that asks for the head never looks there.
     pub fn keep_from_latest_data(&mut self) {
         let oldest = Position { generation: self.generation(), ordinal: i64::MIN };
         let from = self.latest_data().map_or(oldest, |(position, _)| position);
@@ -319,18 +462,31 @@ impl VersionLog {
         let below = self.entries.range(..from).next_back();
         let below = below.filter(|(position, _)| position.generation == from.generation);
         let mut inherited = below.map(|(_, entry)| entry.handed_on());
+        let reported = &self.facts.watermarks;
         for (position, entry) in self.entries.range_mut(from..) {
             if position.generation != from.generation {
                 break;
             }
-            if let Some(inherited) = inherited {
-                let changed = entry.derive(*position, inherited);
-                if !changed && *position > from && reach == Reach::UntilUnchanged {
-                    break;
+            match inherited {
+                Some(inherited) => {
+                    let changed = entry.derive(*position, inherited, reported);
+                    if !changed && *position > from && reach == Reach::UntilUnchanged {
+                        break;
+                    }
                 }
+                None => entry.raise(reported),
             }
             inherited = Some(entry.handed_on());
         }
+    }
+}
+
+/// What became of a statement.
+fn register(counts: bool, same: bool) -> Outcome {
+    match (counts, same) {
+        (true, _) => Outcome::Applied,
+        (false, true) => Outcome::Duplicate,
+        (false, false) => Outcome::Ignored(IgnoredReason::Stale),
     }
 }
 
@@ -354,14 +510,29 @@ impl Entry {
         }
     }
 
-    fn derive(&mut self, position: Position, inherited: Inherited) -> bool {
+    /// The oldest of its history has what it inherits; what was reported of it may be greater.
+    fn raise(&mut self, reported: &BTreeMap<String, Millis>) {
+        if let Self::Commit(version) = self {
+            let reported = reported.get(&version.commit.fingerprint).copied();
+            version.effective_watermark = version.effective_watermark.max(reported);
+        }
+    }
+
+    fn derive(
+        &mut self,
+        position: Position,
+        inherited: Inherited,
+        reported: &BTreeMap<String, Millis>,
+    ) -> bool {
         match self {
             Self::Commit(version) => {
                 let data_ordinal = match version.class {
                     CommitClass::Advance => position.ordinal,
                     CommitClass::Rewrite => inherited.data_ordinal.unwrap_or(position.ordinal),
                 };
-                let watermark = version.commit.watermark.or(inherited.watermark);
+                let reported = reported.get(&version.commit.fingerprint).copied();
+                // What was reported raises, and never lowers what is known.
+                let watermark = version.commit.watermark.or(inherited.watermark).max(reported);
                 let changed =
                     (version.data_ordinal, version.effective_watermark) != (data_ordinal, watermark);
                 version.data_ordinal = data_ordinal;
@@ -377,11 +548,13 @@ impl Entry {
     }
 }
 
-/// Which of two commits that claim one position stays, whatever came first. Stamping under the
-/// cursor's lock version keeps this from happening; the rule keeps the fold independent of order.
-fn wins(new: &Commit, known: &Commit) -> bool {
-    let rank = |commit: &Commit| {
+/// Which of two commits that claim one position stays, whatever came first: the one that was read in the
+/// table. Stamping under the cursor's lock version keeps the rest from happening; the rule keeps the fold
+/// independent of order.
+fn wins(new: (Assurance, &Commit), known: (Assurance, &Commit)) -> bool {
+    let rank = |(assurance, commit): (Assurance, &Commit)| {
         (
+            assurance,
             commit.commit_time,
             commit.fingerprint.clone(),
             commit.snapshot_id,

@@ -1,9 +1,10 @@
-//! Why a condition does not hold, as a code with arguments, and how that reads in English.
+//! Why a condition does not hold, as a code with arguments. [`crate::words`] says it to people.
 
 use crate::{
     asset::Unread,
-    time::{show_distance, show_moment},
-    version::Millis,
+    condition::{Match, TagGlob},
+    facts::{BackfillStatus, Quality, SchemaStatus},
+    version::{Assurance, Millis},
 };
 
 /// What blocks a condition.
@@ -13,6 +14,16 @@ pub enum BlockedBy {
     Snapshot,
     /// The watermark is behind.
     Watermark,
+    /// No check said what is wanted.
+    Quality,
+    /// The schema does not stand where it must.
+    Schema,
+    /// No tag that fits.
+    Tag,
+    /// Backfills don't stand where they must, or made the only version.
+    Backfill,
+    /// The version was only reported.
+    Assurance,
     /// No asset under that key.
     UnknownAsset,
     /// The agent releases nothing.
@@ -25,6 +36,11 @@ impl BlockedBy {
         match self {
             Self::Snapshot => "snapshot",
             Self::Watermark => "watermark",
+            Self::Quality => "quality",
+            Self::Schema => "schema",
+            Self::Tag => "tag",
+            Self::Backfill => "backfill",
+            Self::Assurance => "assurance",
             Self::UnknownAsset => "unknown_asset",
             Self::Paused => "paused",
         }
@@ -32,7 +48,7 @@ impl BlockedBy {
 }
 
 /// What a condition wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// Native id to be reached.
     pub min_snapshot_id: Option<i64>,
@@ -42,6 +58,22 @@ pub struct Wanted {
     pub committed_after: Option<Millis>,
     /// What the watermark must have reached.
     pub watermark_gte: Option<Millis>,
+    /// How far the watermark may lie behind, in seconds.
+    pub max_watermark_lag_seconds: Option<i64>,
+    /// What a check must have said.
+    pub quality: Option<Quality>,
+    /// Where the schema must stand.
+    pub schema: Option<SchemaStatus>,
+    /// The tag that it must have.
+    pub tag: Option<TagGlob>,
+    /// Where backfills must stand.
+    pub backfill: Option<BackfillStatus>,
+    /// Whether versions of backfills don't count.
+    pub ignore_backfill: bool,
+    /// How it must be known.
+    pub assurance: Option<Assurance>,
+    /// Which data version is looked at.
+    pub matching: Match,
 }
 
 /// Why a condition does not hold.
@@ -87,6 +119,65 @@ pub enum Reason {
         /// What was; `None`: no version had one yet.
         watermark: Option<Millis>,
     },
+    /// The watermark of the newest data version lies too far behind the time of now.
+    WatermarkLags {
+        /// Native id of the newest data version.
+        found: i64,
+        /// How far it may lie behind, in seconds.
+        max_seconds: i64,
+        /// What was reached; `None`: no version had one yet.
+        watermark: Option<Millis>,
+        /// The time of now.
+        now: Millis,
+    },
+    /// No check said of the data version what is wanted.
+    OtherQuality {
+        /// Its native id.
+        found: i64,
+        /// What is wanted.
+        wanted: Quality,
+        /// What was said of it last, when and by whom.
+        said: Option<(Quality, Millis, String)>,
+    },
+    /// The schema of the data version stands elsewhere.
+    OtherSchemaStatus {
+        /// Its native id.
+        found: i64,
+        /// Where it must stand.
+        wanted: SchemaStatus,
+        /// Id of the schema; `None` where nobody says.
+        schema: Option<i64>,
+        /// Where that stands.
+        status: Option<SchemaStatus>,
+    },
+    /// No version has a tag that fits.
+    NoTag {
+        /// The tag that is wanted.
+        wanted: String,
+        /// The tag that was made last.
+        latest: Option<String>,
+    },
+    /// Backfills stand elsewhere.
+    OtherBackfillStatus {
+        /// Where they must stand.
+        wanted: BackfillStatus,
+        /// Where they do.
+        found: BackfillStatus,
+    },
+    /// Every data version that could count was committed during a backfill.
+    DuringBackfill {
+        /// Native id of the newest of them.
+        found: i64,
+        /// Id of its backfill.
+        backfill: String,
+    },
+    /// The data version was reported, and nobody read it in the table.
+    OnlyReported {
+        /// Its native id.
+        found: i64,
+        /// How it must be known.
+        wanted: Assurance,
+    },
     /// The newest data version and all that carry its data have expired.
     NotReadable {
         /// Its native id.
@@ -110,8 +201,17 @@ impl Reason {
         match self {
             Self::Unread(_) | Self::TableAbsent | Self::TableGone { .. } => BlockedBy::UnknownAsset,
             Self::AgentPaused { .. } => BlockedBy::Paused,
-            Self::BelowWatermark { .. } => BlockedBy::Watermark,
-            _ => BlockedBy::Snapshot,
+            Self::BelowWatermark { .. } | Self::WatermarkLags { .. } => BlockedBy::Watermark,
+            Self::OtherQuality { .. } => BlockedBy::Quality,
+            Self::OtherSchemaStatus { .. } => BlockedBy::Schema,
+            Self::NoTag { .. } => BlockedBy::Tag,
+            Self::OtherBackfillStatus { .. } | Self::DuringBackfill { .. } => BlockedBy::Backfill,
+            Self::OnlyReported { .. } => BlockedBy::Assurance,
+            Self::NoSnapshot
+            | Self::BelowMinSnapshot { .. }
+            | Self::NotNewer { .. }
+            | Self::CommittedEarly { .. }
+            | Self::NotReadable { .. } => BlockedBy::Snapshot,
         }
     }
 
@@ -129,6 +229,15 @@ impl Reason {
             Self::NotNewer { .. } => "NOT_NEWER",
             Self::CommittedEarly { .. } => "COMMITTED_EARLY",
             Self::BelowWatermark { .. } => "BELOW_WATERMARK",
+            Self::WatermarkLags { .. } => "WATERMARK_LAGS",
+            Self::OtherQuality { said: None, .. } => "NOT_CHECKED",
+            Self::OtherQuality { .. } => "OTHER_QUALITY",
+            Self::OtherSchemaStatus { schema: None, .. } => "SCHEMA_UNKNOWN",
+            Self::OtherSchemaStatus { .. } => "OTHER_SCHEMA_STATUS",
+            Self::NoTag { .. } => "NO_TAG",
+            Self::OtherBackfillStatus { .. } => "OTHER_BACKFILL_STATUS",
+            Self::DuringBackfill { .. } => "DURING_BACKFILL",
+            Self::OnlyReported { .. } => "ONLY_REPORTED",
             Self::NotReadable { .. } => "NOT_READABLE",
             Self::TableGone { .. } => "TABLE_GONE",
             Self::AgentPaused { .. } => "AGENT_PAUSED",
@@ -137,142 +246,70 @@ impl Reason {
 
     /// The values that the code speaks of.
     pub fn args(&self) -> Vec<(&'static str, String)> {
+        let id = |found: &i64| ("found_snapshot_id", found.to_string());
         match self {
             Self::Unread(Unread::Failing(error)) => vec![("error", error.clone())],
             Self::Unread(_) | Self::TableAbsent | Self::NoSnapshot => Vec::new(),
             Self::BelowMinSnapshot { wanted, found, head } => {
                 let mut args = vec![
                     ("wanted_snapshot_id", wanted.to_string()),
-                    ("found_snapshot_id", found.to_string()),
+                    id(found),
                     ("behind", wanted.saturating_sub(*found).to_string()),
                 ];
                 args.extend(head.map(|head| ("head_snapshot_id", head.to_string())));
                 args
             }
             Self::NotNewer { found, head } => {
-                let mut args = vec![("found_snapshot_id", found.to_string())];
+                let mut args = vec![id(found)];
                 args.extend(head.map(|head| ("head_snapshot_id", head.to_string())));
                 args
             }
             Self::CommittedEarly { found, wanted, committed } => {
-                let mut args = vec![
-                    ("found_snapshot_id", found.to_string()),
-                    ("wanted_commit_millis", wanted.to_string()),
-                ];
+                let mut args = vec![id(found), ("wanted_commit_millis", wanted.to_string())];
                 args.extend(committed.map(|at| ("found_commit_millis", at.to_string())));
                 args
             }
             Self::BelowWatermark { found, wanted, watermark } => {
-                let mut args =
-                    vec![("found_snapshot_id", found.to_string()), ("wanted_watermark", wanted.to_string())];
+                let mut args = vec![id(found), ("wanted_watermark", wanted.to_string())];
                 args.extend(watermark.map(|mark| ("found_watermark", mark.to_string())));
                 args
             }
-            Self::NotReadable { found } | Self::AgentPaused { found } => {
-                vec![("found_snapshot_id", found.to_string())]
+            Self::WatermarkLags { found, max_seconds, watermark, now } => {
+                let mut args =
+                    vec![id(found), ("max_lag_seconds", max_seconds.to_string()), ("now", now.to_string())];
+                args.extend(watermark.map(|mark| ("found_watermark", mark.to_string())));
+                args
             }
+            Self::OtherQuality { found, wanted, said } => {
+                let mut args = vec![id(found), ("wanted_quality", wanted.as_str().to_owned())];
+                if let Some((quality, at, reporter)) = said {
+                    args.push(("found_quality", quality.as_str().to_owned()));
+                    args.push(("checked_millis", at.to_string()));
+                    args.push(("reporter", reporter.clone()));
+                }
+                args
+            }
+            Self::OtherSchemaStatus { found, wanted, schema, status } => {
+                let mut args = vec![id(found), ("wanted_schema_status", wanted.as_str().to_owned())];
+                args.extend(schema.map(|schema| ("found_schema_id", schema.to_string())));
+                args.extend(status.map(|status| ("found_schema_status", status.as_str().to_owned())));
+                args
+            }
+            Self::NoTag { wanted, latest } => {
+                let mut args = vec![("wanted_tag", wanted.clone())];
+                args.extend(latest.clone().map(|latest| ("latest_tag", latest)));
+                args
+            }
+            Self::OtherBackfillStatus { wanted, found } => vec![
+                ("wanted_backfill_status", wanted.as_str().to_owned()),
+                ("found_backfill_status", found.as_str().to_owned()),
+            ],
+            Self::DuringBackfill { found, backfill } => vec![id(found), ("backfill_id", backfill.clone())],
+            Self::OnlyReported { found, wanted } => {
+                vec![id(found), ("wanted_assurance", wanted.as_str().to_owned())]
+            }
+            Self::NotReadable { found } | Self::AgentPaused { found } => vec![id(found)],
             Self::TableGone { since } => vec![("since_millis", since.to_string())],
         }
-    }
-
-    /// What the asset has.
-    pub fn found(&self) -> String {
-        match self {
-            Self::Unread(Unread::NoCatalog | Unread::NotListed) => "no asset of this key".to_owned(),
-            Self::Unread(Unread::PollingOff | Unread::NotYet) => "a table that was not read yet".to_owned(),
-            Self::Unread(Unread::Failing(error)) => format!("a table that can't be read ({error})"),
-            Self::TableAbsent => "no such table in its catalog".to_owned(),
-            Self::NoSnapshot => "a table without a snapshot".to_owned(),
-            Self::BelowMinSnapshot { found, head: Some(head), .. }
-            | Self::NotNewer { found, head: Some(head) } => {
-                format!("data snapshot {found} (newer ones up to {head} brought no data)")
-            }
-            Self::BelowMinSnapshot { found, .. }
-            | Self::NotNewer { found, .. }
-            | Self::AgentPaused { found } => format!("snapshot {found}"),
-            Self::CommittedEarly { found, committed, .. } => match committed {
-                Some(at) => format!("snapshot {found}, committed {}", show_moment(*at)),
-                None => format!("snapshot {found} without a commit time"),
-            },
-            Self::BelowWatermark { found, watermark, .. } => match watermark {
-                Some(mark) => format!("snapshot {found} with watermark {}", show_moment(*mark)),
-                None => format!("snapshot {found} without a watermark"),
-            },
-            Self::NotReadable { found } => format!("snapshot {found}, which has expired"),
-            Self::TableGone { .. } => "a table that is gone from its catalog".to_owned(),
-        }
-    }
-
-    /// What is missing for the condition to hold.
-    pub fn missing(&self) -> String {
-        match self {
-            Self::Unread(Unread::NoCatalog) => {
-                "a catalog of the agent's configuration that has this table".to_owned()
-            }
-            Self::Unread(Unread::NotListed) => {
-                "this table in `tables` of its catalog, or `discover: true` there".to_owned()
-            }
-            Self::Unread(Unread::PollingOff) => {
-                "an agent that reads tables: its configuration has `paimon-polling.enabled: false`".to_owned()
-            }
-            Self::Unread(Unread::NotYet) => "the table's first read, which is due".to_owned(),
-            Self::Unread(Unread::Failing(_)) => "a table that can be read".to_owned(),
-            Self::TableAbsent => "the table and its first snapshot".to_owned(),
-            Self::NoSnapshot => "the first snapshot".to_owned(),
-            Self::BelowMinSnapshot { wanted, found, .. } => {
-                format!("{} behind", wanted.saturating_sub(*found))
-            }
-            Self::NotNewer { .. } => "a newer snapshot with data".to_owned(),
-            Self::CommittedEarly { wanted, committed: Some(at), .. } => {
-                format!("a later commit, this one was {} too early", show_distance(*at, *wanted))
-            }
-            Self::CommittedEarly { committed: None, .. } => "a commit that says when it was made".to_owned(),
-            Self::BelowWatermark { wanted, watermark: Some(mark), .. } => {
-                format!("{} behind", show_distance(*mark, *wanted))
-            }
-            Self::BelowWatermark { watermark: None, .. } => {
-                "a first watermark: does the job that writes this table set one?".to_owned()
-            }
-            Self::NotReadable { .. } => "a snapshot that can be read".to_owned(),
-            Self::TableGone { .. } => "the table, back in its catalog".to_owned(),
-            Self::AgentPaused { .. } => {
-                "an agent that releases: its configuration has `enabled: false`".to_owned()
-            }
-        }
-    }
-}
-
-impl Wanted {
-    /// What is wanted, in a few words.
-    pub fn words(&self) -> String {
-        let newer = self.newer_than.map(|id| match id {
-            Some(id) => format!("newer than {id}, the head when the wait began"),
-            None => "newer than the head when the wait began".to_owned(),
-        });
-        let subject = match self.min_snapshot_id {
-            Some(min) => format!("snapshot >= {min}"),
-            None => "a snapshot".to_owned(),
-        };
-        let committed = self.committed_after.map(|at| format!("committed at {} or later", show_moment(at)));
-        let watermark = self.watermark_gte.map(|mark| format!("with watermark >= {}", show_moment(mark)));
-        let rest: Vec<String> = [newer, committed, watermark].into_iter().flatten().collect();
-        match (self.min_snapshot_id, rest.is_empty()) {
-            (_, true) => subject,
-            (None, false) => format!("{subject} {}", rest.join(" and ")),
-            (Some(_), false) => format!("{subject} and {}", rest.join(" and ")),
-        }
-    }
-}
-
-/// One condition's verdict in one sentence.
-pub fn sentence(asset: &str, wanted: &Wanted, verdict: Result<i64, &Reason>) -> String {
-    match verdict {
-        Ok(pinned) => format!("{asset}: needs {}, has snapshot {pinned}", wanted.words()),
-        Err(reason) => format!(
-            "{asset}: needs {}, has {}; missing: {}",
-            wanted.words(),
-            reason.found(),
-            reason.missing()
-        ),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     event::{EventBody, StampedEvent},
     key::AssetKey,
     time::Zone,
-    version::{Commit, CommitClass, Position},
+    version::{Assurance, Commit, CommitClass, Position},
 };
 
 /// Native ids are ordinals plus this, so that a test sees which of them was used.
@@ -62,9 +62,10 @@ pub fn gap(first: i64, last: i64) -> Change {
 /// The change as an event of a generation.
 pub fn stamped(change: &Change, generation: i64) -> StampedEvent {
     let (ordinal, body) = match change {
-        Change::Committed { class, ordinal, commit } => {
-            (*ordinal, EventBody::Committed { class: *class, commit: commit.clone() })
-        }
+        Change::Committed { class, ordinal, commit } => (
+            *ordinal,
+            EventBody::Committed { class: *class, commit: commit.clone(), assurance: Assurance::Verified },
+        ),
         Change::Gap { first, last } => (*last, EventBody::Gap { first: *first }),
         other => panic!("{other:?} is no event of the log"),
     };

@@ -44,7 +44,7 @@ impl Floor {
 }
 
 /// What the format wrote about one commit. The same facts under the same fingerprint for ever.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Commit {
     /// Native snapshot id.
     pub snapshot_id: i64,
@@ -63,12 +63,32 @@ pub struct Commit {
 }
 
 /// Whether a commit brought data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommitClass {
     /// New data: a data version.
     Advance,
     /// Maintenance, such as a compaction: carries the data of an earlier version.
     Rewrite,
+}
+
+/// How a commit is known. Verified counts more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Assurance {
+    /// Somebody reported it.
+    Reported,
+    /// The agent read it in the table itself.
+    Verified,
+}
+
+impl Assurance {
+    /// `REPORTED` or `VERIFIED`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reported => "REPORTED",
+            Self::Verified => "VERIFIED",
+        }
+    }
 }
 
 /// One commit in the version log.
@@ -84,8 +104,10 @@ pub struct Version {
     pub effective_watermark: Option<Millis>,
     /// Whether a reader can still open it.
     pub readable: bool,
-    /// When a poll found it.
+    /// When the agent learned of it.
     pub observed_at: Millis,
+    /// How it is known.
+    pub assurance: Assurance,
 }
 
 impl Version {
@@ -97,6 +119,7 @@ impl Version {
             effective_watermark: commit.watermark,
             readable: true,
             observed_at,
+            assurance: Assurance::Verified,
             commit,
         }
     }

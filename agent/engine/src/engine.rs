@@ -5,12 +5,16 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use asset_core::{
     asset::{Asset, Knowledge, Unread},
     baseline::Baselines,
-    condition::{Dependency, Since},
+    condition::{Condition, Dependency, Since},
     evaluate::{Evaluation, Releasing, evaluate},
     key::AssetKey,
+    report::Report,
     version::Millis,
 };
-use asset_store::{AssetPage, Identity, Loaded, Registration, Store, StoreError, StoredWait, WaitStatus};
+use asset_store::{
+    AssetPage, EventPage, EventQuery, Identity, Loaded, Registration, ReportOutcome, Store, StoreError,
+    StoredWait, WaitStatus,
+};
 use globset::GlobSet;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -28,6 +32,7 @@ use crate::{
     observer::Observer,
     poll::{HealthBoard, PollConfig, Poller, PollerParts, SourceHealth},
     readings::{self, Readings},
+    reports::Reports,
     stream::{WaitStream, WatchStream},
     sweep,
 };
@@ -45,6 +50,10 @@ pub struct EngineConfig {
     pub sweep_interval: Option<Duration>,
     /// Marks that one look takes up at most.
     pub sweep_batch: usize,
+    /// Whether reports are taken.
+    pub take_reports: bool,
+    /// Whether the first report on an asset that nobody knows registers it.
+    pub register_unknown: bool,
     /// Longest time that a new wait is held up for a fresh read of its tables.
     pub resolve_timeout: Duration,
 }
@@ -74,6 +83,9 @@ pub enum EngineError {
     /// The store failed: ask again.
     #[error("the store can't be reached: {0}; ask again")]
     Store(String),
+    /// The agent takes no reports.
+    #[error("this agent takes no reports: its configuration has `push-receiver.enabled: false`")]
+    ReportsOff,
     /// No wait has this id.
     #[error("no wait has the id `{0}`")]
     NoSuchWait(String),
@@ -150,6 +162,7 @@ pub struct Engine {
     interest: Arc<Interest>,
     readings: Readings,
     pub(crate) hub: HubHandle,
+    reports: Reports,
     register: Gather<Registration, StoredWait>,
     acknowledge: Gather<String, Option<bool>>,
 }
@@ -202,6 +215,17 @@ impl Engine {
         let (register, registrations) = Gather::new();
         let (acknowledge, acknowledgements) = Gather::new();
 
+        let (reports, report_task) = Reports::new(
+            store.clone(),
+            hub.clone(),
+            follower.clone(),
+            observer.clone(),
+            catalogs.clone(),
+            interest.clone(),
+            config.register_unknown,
+        );
+
+        tasks.spawn(report_task.run());
         tasks.spawn(hub_task.run(stop.clone()));
         tasks.spawn(loader.run());
         tasks.spawn(decider.run());
@@ -242,6 +266,7 @@ impl Engine {
             interest,
             readings,
             hub,
+            reports,
             register,
             acknowledge,
         }))
@@ -340,7 +365,9 @@ impl Engine {
     /// Evaluates as of now.
     pub async fn evaluate(&self, dependency: &Dependency) -> Result<Evaluated, EngineError> {
         let keys: Vec<AssetKey> = dependency.assets().into_iter().collect();
-        let (loaded, revision) = self.store.load(&keys).await?;
+        let looks_back = dependency.conditions().any(Condition::looks_back);
+        let (loaded, revision) =
+            if looks_back { self.store.load_deep(&keys).await? } else { self.store.load(&keys).await? };
         let unread: BTreeMap<&AssetKey, Unread> =
             keys.iter().map(|key| (key, self.readings.unread(key))).collect();
         let lookup = |key: &AssetKey| match (loaded.get(key), unread.get(key)) {
@@ -348,8 +375,22 @@ impl Engine {
             _ => Knowledge::Unknown,
         };
         let baselines = Baselines::begin(dependency, lookup);
-        let evaluation = evaluate(dependency, &baselines, self.config.releasing, lookup);
-        Ok(Evaluated { evaluation, revision, at: self.clock.now() })
+        let at = self.clock.now();
+        let evaluation = evaluate(dependency, &baselines, self.config.releasing, at, lookup);
+        Ok(Evaluated { evaluation, revision, at })
+    }
+
+    /// Stores reports; answers in their order when they are on disk.
+    pub async fn report(&self, reports: Vec<(AssetKey, Report)>) -> Result<Vec<ReportOutcome>, EngineError> {
+        if !self.config.take_reports {
+            return Err(EngineError::ReportsOff);
+        }
+        Ok(self.reports.report(reports, self.clock.now()).await?)
+    }
+
+    /// Events, the newest first.
+    pub async fn events(&self, query: &EventQuery) -> Result<EventPage, EngineError> {
+        Ok(self.store.events(query).await?)
     }
 
     /// Opens a stream of states, those after a revision first. A revision that the store has not

@@ -54,6 +54,27 @@ impl<Q, A> Gather<Q, A> {
 pub struct Callers<A>(Vec<Answer<A>>);
 
 impl<Q, A> Groups<Q, A> {
+    /// The next group of requests that together weigh no more than `most`, or of one that weighs more;
+    /// `None` when every [`Gather`] is gone and nothing is left.
+    pub async fn next_within(
+        &mut self,
+        most: usize,
+        weight: impl Fn(&Q) -> usize,
+    ) -> Option<(Vec<Q>, Callers<A>)> {
+        let (request, caller) = self.0.recv().await?;
+        let mut weighs = weight(&request);
+        let (mut requests, mut callers) = (vec![request], vec![caller]);
+        while weighs < most {
+            let Ok((request, caller)) = self.0.try_recv() else {
+                break;
+            };
+            weighs += weight(&request);
+            requests.push(request);
+            callers.push(caller);
+        }
+        Some((requests, Callers(callers)))
+    }
+
     /// The next group; `None` when every [`Gather`] is gone and nothing is left.
     pub async fn next(&mut self) -> Option<(Vec<Q>, Callers<A>)> {
         let mut group = Vec::new();

@@ -21,6 +21,7 @@ mod loader;
 mod observer;
 mod poll;
 mod readings;
+mod reports;
 mod stream;
 mod sweep;
 #[cfg(test)]
@@ -38,4 +39,4 @@ pub use observer::{NoObserver, Observer, PollResult};
 pub use poll::{PollConfig, SourceHealth};
 pub use stream::{WaitEvent, WaitStream, WatchEvent, WatchStream};
 
-pub use asset_store::Identity;
+pub use asset_store::{EventPage, EventQuery, Identity, ReportOutcome, StoredEvent};

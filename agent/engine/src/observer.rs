@@ -25,6 +25,8 @@ pub trait Observer: Send + Sync + 'static {
     fn polled(&self, key: &AssetKey, result: PollResult, elapsed: Duration);
     /// Events of an asset were kept, and so many were there already.
     fn received(&self, key: &AssetKey, kept: usize, duplicates: usize);
+    /// A report on an asset was refused, or in conflict with one that is there.
+    fn refused(&self, key: &AssetKey);
     /// The state of an asset moved.
     fn state(&self, asset: &Asset);
     /// A change that a poll handed over at some time has been handed to every reader.
@@ -46,6 +48,7 @@ pub struct NoObserver;
 impl Observer for NoObserver {
     fn polled(&self, _: &AssetKey, _: PollResult, _: Duration) {}
     fn received(&self, _: &AssetKey, _: usize, _: usize) {}
+    fn refused(&self, _: &AssetKey) {}
     fn state(&self, _: &Asset) {}
     fn published(&self, _: Duration) {}
     fn ready(&self, _: &AssetKey, _: i64, _: &str, _: u64) {}

@@ -1,4 +1,5 @@
-//! The sweep: finds marks that a lost notice left behind, and keeps version logs bounded.
+//! The sweep: finds marks that a lost notice left behind, gives up reports on what never came, and keeps
+//! version logs bounded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,6 +17,9 @@ const NEWEST_VERSIONS: usize = 1_000;
 
 /// Lines of a version log that are younger are kept however many they are: a verdict may still come.
 const VERSION_AGE: Duration = Duration::from_hours(24);
+
+/// Reports wait so long for what they speak of.
+const PENDING_AGE: Duration = Duration::from_hours(24);
 
 /// The task.
 pub(crate) struct Sweeper {
@@ -43,6 +47,16 @@ impl Sweeper {
                 Err(error) => warn!(reason = %error, "marks can't be read"),
             }
             self.trim().await;
+            self.give_up_pending().await;
+        }
+    }
+
+    async fn give_up_pending(&self) {
+        let before = self.clock.now().saturating_sub(PENDING_AGE.as_millis() as i64);
+        match self.store.give_up_pending(before).await {
+            Ok(0) => {}
+            Ok(reports) => warn!(reports, "reports given up: what they speak of did not come within a day"),
+            Err(error) => warn!(reason = %error, "waiting reports can't be looked through"),
         }
     }
 

@@ -138,6 +138,8 @@ fn engine_config(config: &Config) -> EngineConfig {
         },
         sweep_interval: scanner.enabled.then(|| Duration::from_secs(scanner.interval_seconds)),
         sweep_batch: scanner.batch_size,
+        take_reports: scheduling.event_source.push_receiver.enabled,
+        register_unknown: scheduling.event_source.push_receiver.register_unknown,
         resolve_timeout: Duration::from_secs(scheduling.dependency_resolver.resolve_timeout_seconds),
     }
 }

@@ -63,6 +63,7 @@ pub struct Metrics {
     registry: Registry,
     received: Family<Source, Counter>,
     deduplicated: Family<Source, Counter>,
+    refused: Family<ByAsset, Counter>,
     updated: Family<ByAsset, Counter>,
     state_lag: Family<ByAsset, Gauge<f64, AtomicU64>>,
     watermark_lag: Family<ByAsset, Gauge<f64, AtomicU64>>,
@@ -94,6 +95,7 @@ impl Metrics {
         let metrics = Self {
             received: Family::default(),
             deduplicated: Family::default(),
+            refused: Family::default(),
             updated: Family::default(),
             state_lag: Family::default(),
             watermark_lag: Family::default(),
@@ -117,6 +119,11 @@ impl Metrics {
             "event_deduplicated",
             "Events of an asset that were there already",
             metrics.deduplicated.clone(),
+        );
+        asset.register(
+            "event_refused",
+            "Reports on an asset that were refused, or in conflict with one that is there",
+            metrics.refused.clone(),
         );
         asset.register("state_updated", "Times that the state of an asset moved", metrics.updated.clone());
         asset.register_with_unit(
@@ -211,6 +218,10 @@ impl Observer for Metrics {
         let source = Source { source_type: key.format().to_owned(), asset_key: self.label(key) };
         self.received.get_or_create(&source).inc_by(kept as u64);
         self.deduplicated.get_or_create(&source).inc_by(duplicates as u64);
+    }
+
+    fn refused(&self, key: &AssetKey) {
+        self.refused.get_or_create(&ByAsset { asset_key: self.label(key) }).inc();
     }
 
     fn state(&self, asset: &Asset) {

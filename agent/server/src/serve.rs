@@ -6,7 +6,10 @@ use anyhow::{Context, Result, anyhow};
 use asset_core::time::Zone;
 use asset_proto::{
     FILE_DESCRIPTOR_SET,
-    v1::{asset_service_server::AssetServiceServer, dependency_service_server::DependencyServiceServer},
+    v1::{
+        asset_service_server::AssetServiceServer, dependency_service_server::DependencyServiceServer,
+        event_service_server::EventServiceServer,
+    },
 };
 use tokio::{
     net::TcpListener,
@@ -97,6 +100,7 @@ async fn routes(assembly: &Assembly, zone: Zone, pages: axum::Router) -> Result<
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DependencyServiceServer<grpc::Dependencies>>().await;
     health.set_serving::<AssetServiceServer<grpc::Assets>>().await;
+    health.set_serving::<EventServiceServer<grpc::Events>>().await;
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
@@ -112,6 +116,10 @@ async fn routes(assembly: &Assembly, zone: Zone, pages: axum::Router) -> Result<
     routes = routes
         .add_service(DependencyServiceServer::new(grpc::Dependencies::new(assembly.engine.clone(), zone)))
         .add_service(AssetServiceServer::new(grpc::Assets::new(assembly.engine.clone())))
+        .add_service(
+            EventServiceServer::new(grpc::Events::new(assembly.engine.clone()))
+                .max_decoding_message_size(grpc::MAX_CALL_BYTES),
+        )
         .add_service(health_service)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?);

@@ -1,6 +1,6 @@
 //! Storage: whole small files and names in a directory, by absolute path.
 
-use std::{error::Error as _, io};
+use std::{collections::BTreeMap, error::Error as _, io};
 
 use opendal::{ErrorKind, Operator, services::Fs};
 use tokio_stream::StreamExt;
@@ -94,6 +94,42 @@ impl Storage {
             }
         }
         Ok((exists || !names.is_empty()).then_some(names))
+    }
+
+    /// Files in a directory, each with a mark that changes whenever the file does: its version, or when it was
+    /// written and its size. None where there is no such directory. A file that goes away meanwhile is left
+    /// out.
+    pub async fn list_marked(&self, directory: &str) -> Result<BTreeMap<String, String>, SourceError> {
+        self.asked("list", directory);
+        let path = format!("{}/", directory.trim_end_matches('/'));
+        let entries = match self.operator.list(&path).await {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failure(directory, &error)),
+        };
+        let own = path.trim_start_matches('/');
+        let mut marked = BTreeMap::new();
+        for entry in entries {
+            let name = match entry.path().trim_start_matches('/').strip_prefix(own) {
+                Some(name) if !name.is_empty() && !name.ends_with('/') => name.to_owned(),
+                _ => continue,
+            };
+            // A listing of a local disk does not say it.
+            let listed = entry.metadata();
+            let metadata = match listed.last_modified().is_some() {
+                true => listed.clone(),
+                false => match self.operator.stat(entry.path()).await {
+                    Ok(metadata) => metadata,
+                    Err(error) if is_missing(&error) => continue,
+                    Err(error) => return Err(failure(entry.path(), &error)),
+                },
+            };
+            let written = metadata.last_modified().map(|at| at.to_string()).unwrap_or_default();
+            let version = metadata.etag().unwrap_or_default();
+            marked
+                .insert(name, format!("{version} {written} {}", metadata.content_length()).trim().to_owned());
+        }
+        Ok(marked)
     }
 
     /// Whether a directory is there and can be listed, without listing all of it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use asset_core::{
-    asset::Asset,
+    asset::{Asset, Source},
     change::Change,
     event::Evidence,
     key::AssetKey,
@@ -16,6 +16,7 @@ use crate::{
     Store, StoreError,
     asset::{Loaded, load},
     database::Tx,
+    facts, pending,
     rows::{self, VERSION_COLUMNS},
     schema::{CONSUMER_GROUP, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
     write,
@@ -74,7 +75,8 @@ pub struct Working {
     pub evidence: Vec<Evidence>,
     /// What became unreadable.
     pub expired_below: Option<i64>,
-    changed: bool,
+    /// Whether it differs from what is stored.
+    pub changed: bool,
 }
 
 impl Store {
@@ -85,6 +87,7 @@ impl Store {
         let mut revision = tx.lock_revision().await?;
         let reserved_from = revision;
         let keys: Vec<AssetKey> = batches.iter().map(|batch| batch.key.clone()).collect();
+        let now = batches.iter().map(|batch| batch.observed_at).max().unwrap_or_default();
         let mut cursors = cursors(&mut tx, &keys).await?;
         let mut working = working_set(&mut tx, &batches).await?;
 
@@ -116,14 +119,17 @@ impl Store {
             moved.insert(batch.key.clone(), (batch, cursor_lock));
         }
 
+        pending::take_up(&mut tx, &mut working, |_| Source::Table, now, &mut revision).await?;
+        for (outcome, key) in outcomes.iter_mut().zip(&keys) {
+            if let (BatchOutcome::Committed(committed), Some(work)) = (outcome, working.get(key))
+                && matches!(committed.now, Loaded::Known(_))
+            {
+                committed.now = work.head();
+            }
+        }
         let mut changed: Vec<&mut Working> = working.values_mut().filter(|work| work.changed).collect();
-        write::assets(&mut tx, &mut changed).await?;
-        write::events(&mut tx, &changed).await?;
-        write::generations(&mut tx, &changed).await?;
-        write::versions(&mut tx, &changed).await?;
-        write::states(&mut tx, &changed).await?;
+        write::all(&mut tx, &mut changed).await?;
         write::cursors(&mut tx, &moved).await?;
-        write::mark_waits(&mut tx, &changed).await?;
         if revision != reserved_from {
             tx.set_revision(revision).await?;
         }
@@ -133,7 +139,8 @@ impl Store {
 }
 
 impl Working {
-    fn new(key: AssetKey) -> Self {
+    /// An asset that the store does not have.
+    pub fn new(key: AssetKey) -> Self {
         Self {
             id: None,
             asset: Asset::new(key),
@@ -166,9 +173,25 @@ impl Working {
         self.evidence.extend(applied.evidence);
         self.asset = applied.asset;
 
+        committed.now = self.head();
+    }
+
+    /// It changed by something else than a batch: a revision of its own, unless it has one already.
+    pub fn moved(&mut self, revision: &mut i64, now: Millis) {
+        if !self.changed {
+            *revision += 1;
+            self.asset.revision = *revision;
+            self.asset.lock_version += 1;
+            self.asset.update_time = now;
+            self.changed = true;
+        }
+    }
+
+    /// As [`crate::Store::load`] reads it.
+    pub fn head(&self) -> Loaded {
         let mut now = self.asset.clone();
         now.log.keep_from_latest_data();
-        committed.now = Loaded::Known(Box::new(now));
+        Loaded::Known(Box::new(now))
     }
 }
 
@@ -191,12 +214,8 @@ async fn cursors(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, (i
     Ok(found)
 }
 
-/// The assets that the batches touch, each with as much of its log as folding them needs.
-async fn working_set(
-    tx: &mut Tx,
-    batches: &[SourceBatch],
-) -> Result<BTreeMap<AssetKey, Working>, StoreError> {
-    let keys: Vec<AssetKey> = batches.iter().map(|batch| batch.key.clone()).collect();
+/// The assets of the keys that the store has, each with its log from the newest data version on.
+pub async fn known(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, Working>, StoreError> {
     let mut ids = BTreeMap::new();
     for chunk in keys.chunks(ROWS_A_STATEMENT) {
         let mut query = Query::select();
@@ -209,7 +228,7 @@ async fn working_set(
         }
     }
     let mut working = BTreeMap::new();
-    for (key, loaded) in load(tx, &keys).await? {
+    for (key, loaded) in load(tx, keys).await? {
         if let Loaded::Known(asset) = loaded {
             let work = Working {
                 id: ids.get(&key).copied(),
@@ -220,6 +239,16 @@ async fn working_set(
             working.insert(key, work);
         }
     }
+    Ok(working)
+}
+
+/// The assets that the batches touch, each with as much of its log as folding them needs.
+async fn working_set(
+    tx: &mut Tx,
+    batches: &[SourceBatch],
+) -> Result<BTreeMap<AssetKey, Working>, StoreError> {
+    let keys: Vec<AssetKey> = batches.iter().map(|batch| batch.key.clone()).collect();
+    let mut working = known(tx, &keys).await?;
     for batch in batches {
         let Some(work) = working.get_mut(&batch.key) else {
             continue;
@@ -238,12 +267,58 @@ async fn working_set(
         let generation = work.asset.generation();
         let all = new_history || given_up(tx, id, generation, &batch.changes).await?;
         if late || all {
-            let entries = entries(tx, id, (!all).then_some(generation)).await?;
-            work.asset.log = VersionLog::from_rows(work.asset.log.origins(), entries);
-            work.before = work.asset.log.clone();
+            let lines = entries(tx, id, (!all).then_some(generation)).await?;
+            work.add(tx, lines).await?;
+        }
+        let tags = |change: &Change| matches!(change, Change::Tagged { .. } | Change::Untagged { .. });
+        if batch.changes.iter().any(tags) {
+            work.add_tags(tx).await?;
         }
     }
     Ok(working)
+}
+
+impl Working {
+    /// Adds lines of the log, with what is known of their commits.
+    pub async fn add(&mut self, tx: &mut Tx, lines: Vec<(Position, Entry)>) -> Result<(), StoreError> {
+        let Some(id) = self.id else {
+            return Ok(());
+        };
+        let mut all: BTreeMap<Position, Entry> =
+            self.asset.log.entries().map(|(at, entry)| (at, entry.clone())).collect();
+        let new: Vec<(Position, Entry)> = lines.into_iter().filter(|(at, _)| !all.contains_key(at)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let prints = new.iter().filter_map(|(_, entry)| match entry {
+            Entry::Commit(version) => Some(version.commit.fingerprint.clone()),
+            Entry::Gap { .. } => None,
+        });
+        let of_new = facts::load(tx, &BTreeMap::from([(id, prints.collect())])).await?.remove(&id);
+        let of_new = of_new.unwrap_or_default();
+        all.extend(new);
+        let log = std::mem::take(&mut self.asset.log);
+        let mut facts = log.facts().clone();
+        facts.quality.extend(of_new.quality);
+        facts.watermarks.extend(of_new.watermarks);
+        self.asset.log = log.with_entries(all).with_facts(facts);
+        self.before = self.asset.log.clone();
+        Ok(())
+    }
+
+    /// Adds the tags.
+    pub async fn add_tags(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        let Some(id) = self.id else {
+            return Ok(());
+        };
+        let tags = facts::tags(tx, &[id]).await?.remove(&id).unwrap_or_default();
+        let log = std::mem::take(&mut self.asset.log);
+        let mut facts = log.facts().clone();
+        facts.tags = tags;
+        self.asset.log = log.with_facts(facts);
+        self.before = self.asset.log.clone();
+        Ok(())
+    }
 }
 
 /// Whether one of the commits was known in a history before the one of now.
@@ -275,7 +350,7 @@ async fn given_up(tx: &mut Tx, id: i64, generation: i64, changes: &[Change]) -> 
 }
 
 /// The stored log: of one history, or of all.
-async fn entries(
+pub async fn entries(
     tx: &mut Tx,
     id: i64,
     generation: Option<i64>,

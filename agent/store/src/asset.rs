@@ -1,9 +1,12 @@
 //! Reading assets: what evaluation rests on.
 
+mod deep;
+
 use std::collections::BTreeMap;
 
 use asset_core::{
     asset::{Asset, Knowledge},
+    facts::Schemas,
     key::AssetKey,
     log::{Entry, VersionLog},
     version::Position,
@@ -13,6 +16,7 @@ use sea_query::{Alias, Expr, ExprTrait, Func, JoinType, Order, Query, SelectStat
 use crate::{
     Store, StoreError,
     database::Tx,
+    facts,
     rows::{self, STATE_COLUMNS, VERSION_COLUMNS},
     schema::{CONSUMER_GROUP, GENERATION, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
 };
@@ -67,6 +71,19 @@ impl Store {
         let mut tx = self.database.snapshot().await?;
         let revision = tx.revision().await?;
         Ok((load(&mut tx, keys).await?, revision))
+    }
+
+    /// Reads what is known under each key with what a condition needs that looks at more than the newest
+    /// data version: tags, the newest part of the log, and in it all that checks spoke about.
+    pub async fn load_deep(
+        &self,
+        keys: &[AssetKey],
+    ) -> Result<(BTreeMap<AssetKey, Loaded>, i64), StoreError> {
+        let mut tx = self.database.snapshot().await?;
+        let revision = tx.revision().await?;
+        let mut found = load(&mut tx, keys).await?;
+        deep::deepen(&mut tx, &mut found).await?;
+        Ok((found, revision))
     }
 
     /// Reads a page of all assets whose key is greater than `after`.
@@ -187,27 +204,47 @@ async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<Asset>, S
             logs.entry(row.i64("asset_id")?).or_default().push(rows::entry(&row)?);
         }
     }
-    let mut origins = origins(tx, &ids).await?;
+    let mut histories = histories(tx, &ids).await?;
+    let prints = |log: &[(Position, Entry)]| log.iter().filter_map(|(_, entry)| fingerprint(entry)).collect();
+    let of = ids.iter().map(|id| (*id, logs.get(id).map(|log| prints(log)).unwrap_or_default()));
+    let mut facts = facts::load(tx, &of.collect()).await?;
     rows.iter()
         .zip(ids)
         .map(|(row, id)| {
             let mut asset = rows::asset(row)?;
-            let origins = origins.remove(&id).unwrap_or_default();
-            asset.log = VersionLog::from_rows(origins, logs.remove(&id).unwrap_or_default());
+            let Histories { origins, tables } = histories.remove(&id).unwrap_or_default();
+            let mut facts = facts.remove(&id).unwrap_or_default();
+            let decisions = std::mem::take(&mut facts.schemas.decisions);
+            facts.schemas = Schemas { decisions, ..rows::schemas(row)? };
+            let log = VersionLog::from_rows(origins, logs.remove(&id).unwrap_or_default());
+            asset.log = log.with_tables(tables).with_facts(facts);
             Ok(asset)
         })
         .collect()
 }
 
-/// Histories but the first, each with its origin.
-type Origins = Vec<(i64, Option<Position>)>;
+fn fingerprint(entry: &Entry) -> Option<String> {
+    match entry {
+        Entry::Commit(version) => Some(version.commit.fingerprint.clone()),
+        Entry::Gap { .. } => None,
+    }
+}
 
-async fn origins(tx: &mut Tx, ids: &[i64]) -> Result<BTreeMap<i64, Origins>, StoreError> {
-    let mut found: BTreeMap<i64, Origins> = BTreeMap::new();
+/// The histories of an asset but the first.
+#[derive(Default)]
+struct Histories {
+    /// Each with its origin.
+    origins: Vec<(i64, Option<Position>)>,
+    /// Those that began with another table.
+    tables: Vec<i64>,
+}
+
+async fn histories(tx: &mut Tx, ids: &[i64]) -> Result<BTreeMap<i64, Histories>, StoreError> {
+    let mut found: BTreeMap<i64, Histories> = BTreeMap::new();
     for chunk in ids.chunks(ROWS_A_STATEMENT) {
         let mut query = Query::select();
         query
-            .columns(["asset_id", "generation", "origin_generation", "origin_ordinal"])
+            .columns(["asset_id", "generation", "origin_generation", "origin_ordinal", "another_table"])
             .from(GENERATION)
             .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
         for row in tx.rows(&query).await? {
@@ -215,7 +252,12 @@ async fn origins(tx: &mut Tx, ids: &[i64]) -> Result<BTreeMap<i64, Origins>, Sto
                 (Some(generation), Some(ordinal)) => Some(Position { generation, ordinal }),
                 _ => None,
             };
-            found.entry(row.i64("asset_id")?).or_default().push((row.i64("generation")?, origin));
+            let generation = row.i64("generation")?;
+            let of = found.entry(row.i64("asset_id")?).or_default();
+            of.origins.push((generation, origin));
+            if row.i64("another_table")? != 0 {
+                of.tables.push(generation);
+            }
         }
     }
     Ok(found)

@@ -7,7 +7,10 @@ mod apply;
 mod asset;
 mod database;
 mod error;
+mod facts;
 mod lock;
+mod pending;
+mod report;
 mod revision;
 mod rows;
 mod schema;
@@ -19,6 +22,7 @@ pub use apply::{BatchOutcome, Committed, SourceBatch};
 pub use asset::{AssetPage, Loaded, StoredCursor};
 pub use database::place;
 pub use error::StoreError;
+pub use report::{EventPage, EventQuery, ReportOutcome, ReportRequest, Reported, Role, StoredEvent};
 pub use trim::Retention;
 pub use wait::{Decision, DecisionOutcome, Identity, Registration, StoredWait, WaitStatus};
 

@@ -2,9 +2,11 @@
 
 use asset_core::{
     asset::Asset,
+    facts::Schemas,
     key::AssetKey,
     log::{Entry, VersionLog},
-    version::{Commit, CommitClass, Floor, Position, Version},
+    report::Ordering,
+    version::{Assurance, Commit, CommitClass, Floor, Position, Version},
 };
 
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
 };
 
 /// Columns that [`asset`] reads.
-pub const STATE_COLUMNS: [&str; 10] = [
+pub const STATE_COLUMNS: [&str; 15] = [
     "asset_key",
     "generation",
     "first_generation",
@@ -25,10 +27,15 @@ pub const STATE_COLUMNS: [&str; 10] = [
     "revision",
     "changed_at",
     "asset_id",
+    "ordering_kind",
+    "first_schema_id",
+    "schema_generation",
+    "latest_schema_id",
+    "latest_tag",
 ];
 
 /// Columns that [`entry`] reads.
-pub const VERSION_COLUMNS: [&str; 16] = [
+pub const VERSION_COLUMNS: [&str; 17] = [
     "asset_id",
     "generation",
     "ordinal",
@@ -45,6 +52,7 @@ pub const VERSION_COLUMNS: [&str; 16] = [
     "effective_watermark",
     "readable",
     "observed_at",
+    "assurance",
 ];
 
 pub const ADVANCE: &str = "ADVANCE";
@@ -79,15 +87,31 @@ pub fn asset(row: &Row) -> Result<Asset, StoreError> {
             return Err(StoreError::Corrupt { table: STATE, reason: format!("hold_reason `{other}`") });
         }
     };
+    let ordering = row.opt_text("ordering_kind")?;
+    let ordering = ordering.map(|name| {
+        Ordering::from_name(&name)
+            .ok_or_else(|| StoreError::Corrupt { table: STATE, reason: format!("ordering_kind `{name}`") })
+    });
     Ok(Asset {
         key: key(row, STATE)?,
         first_head,
         gone_since,
+        ordering: ordering.transpose()?,
+        latest_tag: row.opt_text("latest_tag")?,
         log: VersionLog::default(),
         lock_version: row.i64("version")?,
         revision: row.i64("revision")?,
         update_time: row.i64("changed_at")?,
     })
+}
+
+/// Reads what a state row has of schemas.
+pub fn schemas(row: &Row) -> Result<Schemas, StoreError> {
+    let latest = match (row.opt_i64("schema_generation")?, row.opt_i64("latest_schema_id")?) {
+        (Some(generation), Some(id)) => Some((generation, id)),
+        _ => None,
+    };
+    Ok(Schemas { first: row.opt_i64("first_schema_id")?, latest, ..Schemas::default() })
 }
 
 /// Reads a line of a version log.
@@ -108,7 +132,15 @@ pub fn entry(row: &Row) -> Result<(Position, Entry), StoreError> {
             return Err(StoreError::Corrupt { table: VERSION, reason: format!("class `{class}`") });
         }
     };
+    let assurance = match row.text("assurance")?.as_str() {
+        "VERIFIED" => Assurance::Verified,
+        "REPORTED" => Assurance::Reported,
+        other => {
+            return Err(StoreError::Corrupt { table: VERSION, reason: format!("assurance `{other}`") });
+        }
+    };
     let version = Version {
+        assurance,
         commit: Commit {
             snapshot_id: row.i64("snapshot_id")?,
             fingerprint: row.text("fingerprint")?,

@@ -9,7 +9,7 @@ use crate::{
     Store, StoreError,
     database::Tx,
     rows,
-    schema::{ROWS_A_STATEMENT, STATE, VERSION, WAIT},
+    schema::{QUALITY, REPORTED_WATERMARK, ROWS_A_STATEMENT, STATE, TAG, VERSION, WAIT},
     wait::READY,
 };
 
@@ -134,7 +134,36 @@ async fn trim_one(tx: &mut Tx, log: &LongLog, retention: Retention) -> Result<us
             removed += tx.execute(&delete).await? as usize;
         }
     }
+    if removed > 0 {
+        forget_reports(tx, log.id).await?;
+    }
     Ok(removed)
+}
+
+/// Removes what was reported of commits that neither the log nor a tag has any more.
+async fn forget_reports(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
+    for table in [QUALITY, REPORTED_WATERMARK] {
+        let mut prints = Query::select();
+        prints
+            .column("fingerprint")
+            .from(VERSION)
+            .and_where(Expr::col("asset_id").eq(id))
+            .and_where(Expr::col("fingerprint").is_not_null());
+        let mut tagged = Query::select();
+        tagged
+            .column("fingerprint")
+            .from(TAG)
+            .and_where(Expr::col("asset_id").eq(id))
+            .and_where(Expr::col("fingerprint").is_not_null());
+        let mut delete = Query::delete();
+        delete
+            .from_table(table)
+            .and_where(Expr::col("asset_id").eq(id))
+            .and_where(Expr::col("fingerprint").not_in_subquery(prints))
+            .and_where(Expr::col("fingerprint").not_in_subquery(tagged));
+        tx.execute(&delete).await?;
+    }
+    Ok(())
 }
 
 /// Pins of READYs on an asset that were never acknowledged.

@@ -8,7 +8,8 @@ use asset_core::{
     event::{Evidence, Fact, Outcome},
     key::AssetKey,
     log::Entry,
-    version::{CommitClass, Floor, Position},
+    report::{Report, ReportBody},
+    version::{Assurance, Commit, CommitClass, Floor, Position},
 };
 use sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query};
 
@@ -16,15 +17,28 @@ use crate::{
     StoreError,
     apply::{SourceBatch, Working},
     database::Tx,
+    facts,
     rows::{self, ADVANCE, GAP, GONE, REWRITE, VERSION_COLUMNS},
     schema::{
-        ASSET, CONSUMER_GROUP, EVENT, GENERATION, MARK, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION,
-        WAIT_ASSET,
+        ASSET, CONSUMER_GROUP, EVENT, GENERATION, MARK, OFFSET, PENDING, POLL, PUSH, ROWS_A_STATEMENT, STATE,
+        VERSION, WAIT_ASSET,
     },
 };
 
+/// Writes all that changed, and marks who waits for it.
+pub async fn all(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreError> {
+    assets(tx, changed).await?;
+    events(tx, changed).await?;
+    generations(tx, changed).await?;
+    versions(tx, changed).await?;
+    let facts = changed.iter().filter_map(|work| Some((work.id?, &work.before, &work.asset.log)));
+    facts::write(tx, facts).await?;
+    states(tx, changed).await?;
+    mark_waits(tx, changed).await
+}
+
 /// Writes assets that are new and learns their ids.
-pub async fn assets(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreError> {
+async fn assets(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreError> {
     let mut new: Vec<&mut &mut Working> = changed.iter_mut().filter(|work| work.id.is_none()).collect();
     for chunk in new.chunks_mut(ROWS_A_STATEMENT) {
         let mut insert = Query::insert();
@@ -95,6 +109,10 @@ pub async fn events(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
             "outcome",
             "outcome_reason",
             "revision",
+            "reporter",
+            "event_time",
+            "content_digest",
+            "tag",
         ]);
         for (asset, event) in chunk {
             event_row(&mut insert, asset, event);
@@ -107,51 +125,129 @@ pub async fn events(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
 
 fn event_row(insert: &mut InsertStatement, asset: &Asset, event: &Evidence) {
     let dedupe_key = event.dedupe_key(&asset.key);
-    let commit = match &event.fact {
-        Fact::Committed(commit) => Some(commit),
-        _ => None,
-    };
-    let (outcome, reason) = match event.outcome {
-        Outcome::Ignored(reason) => ("IGNORED", Some(reason.as_str())),
-        Outcome::Applied | Outcome::Duplicate => ("APPLIED", None),
-    };
-    let first_ordinal = match &event.fact {
-        Fact::Gap { first } => Some(*first),
-        _ => None,
-    };
-    let payload = match &event.fact {
-        Fact::RolledBack { cause, .. } => Some(cause.sentence()),
-        _ => None,
-    };
+    let (outcome, reason) = outcome(event.outcome);
+    let seen = Seen::of(&event.fact);
     // Below every ordinal: a history of which nothing was known.
     let ordinal = event.position.map(|p| p.ordinal).filter(|ordinal| *ordinal != i64::MIN);
+    let report = match &event.fact {
+        Fact::Reported { report, .. } => Some(report),
+        _ => None,
+    };
+    let event_id = report.and_then(|report| report.event_id.clone());
     insert.values_panic([
-        dedupe_key[..32].into(),
-        POLL.into(),
+        event_id.unwrap_or_else(|| dedupe_key[..32].to_owned()).into(),
+        report.map_or(POLL, |_| PUSH).into(),
         asset.key.as_str().into(),
         event.event_type().as_str().into(),
-        commit.map(|c| c.snapshot_id).into(),
-        commit.and_then(|c| c.schema_id).into(),
-        commit.and_then(|c| c.watermark).into(),
-        commit.map(|c| c.commit_kind.clone()).into(),
-        commit.and_then(|c| c.commit_time).into(),
-        commit.and_then(|c| c.delta_record_count).into(),
-        payload.into(),
+        seen.snapshot_id.into(),
+        seen.schema_id.into(),
+        seen.watermark.into(),
+        seen.commit_kind.into(),
+        seen.commit_time.into(),
+        seen.delta_record_count.into(),
+        seen.payload.into(),
         event.observed_at.into(),
         Expr::current_timestamp(),
         dedupe_key.as_str().into(),
         event.position.map(|p| p.generation).into(),
         ordinal.into(),
-        first_ordinal.into(),
-        commit.map(|c| c.fingerprint.clone()).into(),
+        seen.first_ordinal.into(),
+        seen.fingerprint.into(),
         outcome.into(),
         reason.into(),
         asset.revision.into(),
+        report.map(|report| report.reporter.clone()).into(),
+        report.and_then(|report| report.event_time).into(),
+        report.map(|report| report.content()).into(),
+        seen.tag.into(),
     ]);
 }
 
+/// An outcome as its two columns have it.
+pub fn outcome(outcome: Outcome) -> (&'static str, Option<&'static str>) {
+    match outcome {
+        Outcome::Ignored(reason) => ("IGNORED", Some(reason.as_str())),
+        Outcome::Pending => (PENDING, None),
+        Outcome::Applied | Outcome::Duplicate => ("APPLIED", None),
+    }
+}
+
+/// What the columns of an event have of what it says.
+#[derive(Default)]
+struct Seen {
+    snapshot_id: Option<i64>,
+    schema_id: Option<i64>,
+    watermark: Option<i64>,
+    commit_kind: Option<String>,
+    commit_time: Option<i64>,
+    delta_record_count: Option<i64>,
+    fingerprint: Option<String>,
+    first_ordinal: Option<i64>,
+    tag: Option<String>,
+    payload: Option<String>,
+}
+
+impl Seen {
+    fn of(fact: &Fact) -> Self {
+        match fact {
+            Fact::Committed(commit) => Self::commit(commit),
+            Fact::Gap { first } => Self { first_ordinal: Some(*first), ..Self::default() },
+            Fact::RolledBack { cause, .. } => Self { payload: Some(cause.sentence()), ..Self::default() },
+            Fact::Tagged { name, tag } => Self { tag: Some(name.clone()), ..Self::commit(&tag.commit) },
+            Fact::Untagged { name } => Self { tag: Some(name.clone()), ..Self::default() },
+            Fact::SchemaChanged { id } => Self { schema_id: Some(*id), ..Self::default() },
+            Fact::Reported { report, .. } => Self::report(report),
+        }
+    }
+
+    fn commit(commit: &Commit) -> Self {
+        Self {
+            snapshot_id: Some(commit.snapshot_id),
+            schema_id: commit.schema_id,
+            watermark: commit.watermark,
+            commit_kind: Some(commit.commit_kind.clone()),
+            commit_time: commit.commit_time,
+            delta_record_count: commit.delta_record_count,
+            fingerprint: Some(commit.fingerprint.clone()),
+            ..Self::default()
+        }
+    }
+
+    fn report(report: &Report) -> Self {
+        let version = report.version();
+        let mut seen = Self {
+            snapshot_id: version.map(|version| version.snapshot_id),
+            fingerprint: version.and_then(|version| version.fingerprint.clone()),
+            payload: serde_json::to_string(report).ok(),
+            ..Self::default()
+        };
+        match &report.body {
+            ReportBody::Snapshot {
+                commit_time,
+                commit_kind,
+                schema_id,
+                watermark,
+                delta_record_count,
+                ..
+            } => {
+                seen.commit_time = *commit_time;
+                seen.commit_kind.clone_from(commit_kind);
+                seen.schema_id = *schema_id;
+                seen.watermark = *watermark;
+                seen.delta_record_count = *delta_record_count;
+            }
+            ReportBody::Watermark { watermark, .. } => seen.watermark = Some(*watermark),
+            ReportBody::CdcLagRecovered { watermark } => seen.watermark = *watermark,
+            ReportBody::Schema { schema_id, .. } => seen.schema_id = Some(*schema_id),
+            ReportBody::Tag { name, .. } => seen.tag = Some(name.clone()),
+            ReportBody::Quality { .. } | ReportBody::Backfill { .. } => {}
+        }
+        seen
+    }
+}
+
 /// Writes the lines of the logs that are new or differ.
-pub async fn versions(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
+async fn versions(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
     let mut lines: Vec<(i64, Position, &Entry)> = Vec::new();
     for work in changed {
         let Some(id) = work.id else { continue };
@@ -221,17 +317,19 @@ fn version_row(insert: &mut InsertStatement, id: i64, position: Position, entry:
         watermark.into(),
         i64::from(version.is_some_and(|v| v.readable)).into(),
         version.map_or(0, |v| v.observed_at).into(),
+        version.map_or(Assurance::Verified, |v| v.assurance).as_str().into(),
     ]);
 }
 
 /// Writes histories that began.
-pub async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
-    let mut began: Vec<(i64, i64, Option<Position>)> = Vec::new();
+async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
+    let mut began: Vec<(i64, i64, Option<Position>, bool)> = Vec::new();
     for work in changed {
         let Some(id) = work.id else { continue };
         let known = work.before.generation();
         let new = work.asset.log.origins().filter(|(generation, _)| *generation > known);
-        began.extend(new.map(|(generation, origin)| (id, generation, origin)));
+        let another = |generation| work.asset.log.is_another_table(generation);
+        began.extend(new.map(|(generation, origin)| (id, generation, origin, another(generation))));
     }
     for chunk in began.chunks(ROWS_A_STATEMENT) {
         let mut insert = Query::insert();
@@ -240,13 +338,15 @@ pub async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), St
             "generation",
             "origin_generation",
             "origin_ordinal",
+            "another_table",
         ]);
-        for (id, generation, origin) in chunk {
+        for (id, generation, origin, another_table) in chunk {
             insert.values_panic([
                 (*id).into(),
                 (*generation).into(),
                 origin.map(|at| at.generation).into(),
                 origin.map(|at| at.ordinal).into(),
+                i64::from(*another_table).into(),
             ]);
         }
         tx.execute(&insert).await?;
@@ -255,8 +355,8 @@ pub async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), St
 }
 
 /// Writes the projections.
-pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
-    const COLUMNS: [&str; 18] = [
+async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
+    const COLUMNS: [&str; 24] = [
         "asset_key",
         "latest_snapshot_id",
         "latest_schema_id",
@@ -275,6 +375,12 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
         "revision",
         "changed_at",
         "schema_status",
+        "quality_status",
+        "backfill_status",
+        "latest_tag",
+        "ordering_kind",
+        "first_schema_id",
+        "schema_generation",
     ];
     for chunk in changed.chunks(ROWS_A_STATEMENT) {
         let mut insert = Query::insert();
@@ -283,6 +389,8 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
             let asset = &work.asset;
             let latest = asset.latest();
             let data = asset.latest_data();
+            let facts = asset.log.facts();
+            let schemas = &facts.schemas;
             let first = match asset.first_head {
                 Floor::BelowAll => None,
                 Floor::At(position) => Some(position),
@@ -290,7 +398,7 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
             insert.values_panic([
                 asset.key.as_str().into(),
                 latest.map(|(_, v)| v.commit.snapshot_id).into(),
-                latest.and_then(|(_, v)| v.commit.schema_id).into(),
+                schemas.latest.map(|(_, id)| id).into(),
                 latest.and_then(|(_, v)| v.effective_watermark).into(),
                 asset.lock_version.into(),
                 Expr::current_timestamp(),
@@ -305,7 +413,13 @@ pub async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreEr
                 asset.gone_since.into(),
                 asset.revision.into(),
                 asset.update_time.into(),
-                "UNKNOWN".into(),
+                asset.schema_status().map_or("UNKNOWN", |status| status.as_str()).into(),
+                asset.quality().map_or("UNKNOWN", |said| said.value.as_str()).into(),
+                facts.backfill_status().as_str().into(),
+                asset.latest_tag.clone().into(),
+                asset.ordering.map(|ordering| ordering.as_str()).into(),
+                schemas.first.into(),
+                schemas.latest.map(|(generation, _)| generation).into(),
             ]);
         }
         insert.on_conflict(
@@ -368,7 +482,7 @@ pub async fn cursors(tx: &mut Tx, moved: &BTreeMap<AssetKey, (SourceBatch, i64)>
 }
 
 /// Marks every open wait that looks at one of the changed assets.
-pub async fn mark_waits(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
+async fn mark_waits(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
     for chunk in changed.chunks(ROWS_A_STATEMENT) {
         let Some(revision) = chunk.iter().map(|work| work.asset.revision).max() else {
             continue;

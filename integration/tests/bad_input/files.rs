@@ -53,7 +53,10 @@ async fn a_wrong_condition_file_is_named_with_the_place_and_the_nearest_right_ke
         (r#"{"assetkey": "k"}"#, &["`assetkey`", "did you mean `assetKey`?"][..]),
         (r#"[{"assetKey": "k", "minSnapshot": 1}]"#, &["`minSnapshot`", "did you mean `minSnapshotId`?"]),
         (r#"[{"assetKey": "k", "min_snapshot_id": 1}]"#, &["did you mean `minSnapshotId`?"]),
-        (r#"[{"assetKey": "k", "qualityStatus": 1}]"#, &["`qualityStatus` is not served by this version"]),
+        (
+            r#"[{"assetKey": "k", "qualityStatus": 1}]"#,
+            &["[0].qualityStatus", "expected `qualityStatus` as `PASSED` or `FAILED`"],
+        ),
         (r#"[{"assetKey": "k", "minSnapshotId": -1}]"#, &["`minSnapshotId` is -1", "from 0 to"]),
         (
             r#"[{"assetKey": "k", "minSnapshotId": 9223372036854775808}]"#,

@@ -62,7 +62,12 @@ async fn pages_tell_health_readiness_and_the_metrics_of_the_rfc() {
     writer.append(TABLE, 1).await.unwrap();
     assert_eq!(stream.next(SOON).await.unwrap().unwrap()["status"], "READY");
     let released = [asset.as_str(), "workflow_code=\"77\"", "dependency_group=\"daily\""];
-    let text = metrics().await.body;
+    // Counted once its reader was told.
+    let text = deadline::until("its release is counted", SOON, async || {
+        let text = metrics().await.body;
+        value(&text, "lakehouse_asset_dependency_ready_total", &released).is_some().then_some(text)
+    });
+    let text = text.await.unwrap();
     assert_eq!(value(&text, "lakehouse_asset_dependency_ready_total", &released), Some(1.0), "{text}");
     assert_eq!(value(&text, "lakehouse_asset_dependency_blocked_by", &waiting), None, "{text}");
     deadline::until("its stream is no longer counted", SOON, async || {

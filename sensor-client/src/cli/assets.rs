@@ -15,7 +15,7 @@ use super::{
     live::{Live, plain, plain_lines},
     time::{of_millis, rfc3339},
     troubles::Troubles,
-    views::State,
+    views::{State, word},
     write_json,
 };
 
@@ -108,6 +108,27 @@ fn details(out: &mut dyn Write, answer: &GetAssetResponse) -> io::Result<()> {
     line("data snapshot", &version(state.latest_data.as_ref()))?;
     let watermark = state.latest_data.as_ref().and_then(|data| data.watermark);
     line("watermark", &watermark.map_or("none".to_owned(), of_millis))?;
+    if let Some(said) = &state.quality {
+        let status = word(said.status().as_str_name(), "QUALITY_").unwrap_or("unknown");
+        let at = rfc3339(said.checked_at.as_ref()).unwrap_or_default();
+        line("quality", &format!("{status} ({}, {at})", plain(&said.reporter)))?;
+    }
+    if let (Some(id), Some(status)) =
+        (state.schema_id, word(state.schema_status().as_str_name(), "SCHEMA_STATUS_"))
+    {
+        line("schema", &format!("{id} {status}"))?;
+    }
+    if !state.latest_tag.is_empty() {
+        line("latest tag", &plain(&state.latest_tag))?;
+    }
+    if let Some(status) =
+        word(state.backfill_status().as_str_name(), "BACKFILL_STATUS_").filter(|word| *word != "NONE")
+    {
+        line("backfill", status)?;
+    }
+    if !state.ordering.is_empty() {
+        line("ordered by", &plain(&state.ordering))?;
+    }
     line("revision", &state.revision.to_string())?;
     if let Some(at) = rfc3339(state.update_time.as_ref()) {
         line("updated", &at)?;

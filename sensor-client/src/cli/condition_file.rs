@@ -2,6 +2,7 @@
 
 mod keys;
 mod read;
+pub mod words;
 
 use std::{
     fs::File,

@@ -1,12 +1,17 @@
 //! Conditions from flags whose order counts: what follows an `--asset` belongs to it.
 
-use std::{mem, path::PathBuf};
+use std::{mem, path::PathBuf, time::Duration};
 
-use asset_proto::v1::{Condition, Group, Since};
+use asset_proto::v1::{Assurance, Condition, Group, Match, Quality, SchemaStatus, Since};
 use clap::{
     Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches,
     builder::{NonEmptyStringValueParser, PathBufValueParser, PossibleValuesParser, ValueParser},
     error::ErrorKind,
+};
+
+use super::{
+    condition_file::words::{self, Word},
+    duration,
 };
 
 /// Where the conditions of a wait come from.
@@ -24,6 +29,12 @@ const SINCE: &str = "since";
 const ALIAS: &str = "alias";
 const COMMITTED_AFTER: &str = "committed-after";
 const WATERMARK_GTE: &str = "watermark-gte";
+const MAX_WATERMARK_LAG: &str = "max-watermark-lag";
+const QUALITY: &str = "quality";
+const SCHEMA: &str = "schema";
+const TAG: &str = "tag";
+const ASSURANCE: &str = "assurance";
+const MATCH: &str = "match";
 const TIMEZONE: &str = "timezone";
 const FILE: &str = "condition-file";
 
@@ -34,6 +45,12 @@ enum Flag {
     Alias(String),
     CommittedAfter(String),
     WatermarkGte(String),
+    MaxWatermarkLag(Duration),
+    Quality(Quality),
+    Schema(SchemaStatus),
+    Tag(String),
+    Assurance(Assurance),
+    Match(Match),
     Timezone(String),
 }
 
@@ -71,6 +88,30 @@ impl Args for ConditionArgs {
                     .help("Watermark that it must have reached; a time is RFC 3339, epoch milliseconds, or a date with an offset such as 20261130+1d"),
             )
             .arg(
+                flag(MAX_WATERMARK_LAG, "DURATION", ValueParser::new(duration::parse))
+                    .help("How far its watermark may lie behind now, such as 30m"),
+            )
+            .arg(
+                flag(QUALITY, "STATUS", ValueParser::new(word::<Quality>))
+                    .help("What its latest check must have said: PASSED or FAILED"),
+            )
+            .arg(
+                flag(SCHEMA, "STATUS", ValueParser::new(word::<SchemaStatus>))
+                    .help("Where its schema must stand: COMPATIBLE, PENDING_APPROVAL or REJECTED"),
+            )
+            .arg(
+                flag(TAG, "GLOB", NonEmptyStringValueParser::new().into())
+                    .help("Tag that it must have, exact or with * and ?; only versions with one are looked at"),
+            )
+            .arg(
+                flag(ASSURANCE, "HOW", ValueParser::new(word::<Assurance>))
+                    .help("VERIFIED: the agent must have read it in the table itself; REPORTED: a report is enough (default)"),
+            )
+            .arg(
+                flag(MATCH, "WHICH", ValueParser::new(word::<Match>))
+                    .help("head: look at the newest version only (default); newest: take the newest that satisfies all"),
+            )
+            .arg(
                 flag(TIMEZONE, "ZONE", NonEmptyStringValueParser::new().into())
                     .help("Zone of its dates, such as Asia/Shanghai or +08:00 [default: the agent's]"),
             )
@@ -99,7 +140,7 @@ impl FromArgMatches for ConditionArgs {
             Some(file) if flags.is_empty() => Ok(Self::File(file.clone())),
             Some(_) => Err(Error::raw(
                 ErrorKind::ArgumentConflict,
-                "--min-snapshot, --since, --committed-after, --watermark-gte, --timezone and --alias belong to an --asset; with --condition-file the file says it",
+                "flags such as --min-snapshot, --since, --quality and --alias belong to an --asset; with --condition-file the file says it",
             )),
         }
     }
@@ -127,6 +168,12 @@ fn in_order(matches: &ArgMatches) -> Vec<Flag> {
     flags.extend(of(matches, ALIAS, Flag::Alias));
     flags.extend(of(matches, COMMITTED_AFTER, Flag::CommittedAfter));
     flags.extend(of(matches, WATERMARK_GTE, Flag::WatermarkGte));
+    flags.extend(of(matches, MAX_WATERMARK_LAG, Flag::MaxWatermarkLag));
+    flags.extend(of(matches, QUALITY, Flag::Quality));
+    flags.extend(of(matches, SCHEMA, Flag::Schema));
+    flags.extend(of(matches, TAG, Flag::Tag));
+    flags.extend(of(matches, ASSURANCE, Flag::Assurance));
+    flags.extend(of(matches, MATCH, Flag::Match));
     flags.extend(of(matches, TIMEZONE, Flag::Timezone));
     flags.sort_by_key(|(at, _)| *at);
     flags.into_iter().map(|(_, flag)| flag).collect()
@@ -170,6 +217,12 @@ impl Flag {
             Self::Alias(_) => ALIAS,
             Self::CommittedAfter(_) => COMMITTED_AFTER,
             Self::WatermarkGte(_) => WATERMARK_GTE,
+            Self::MaxWatermarkLag(_) => MAX_WATERMARK_LAG,
+            Self::Quality(_) => QUALITY,
+            Self::Schema(_) => SCHEMA,
+            Self::Tag(_) => TAG,
+            Self::Assurance(_) => ASSURANCE,
+            Self::Match(_) => MATCH,
             Self::Timezone(_) => TIMEZONE,
         }
     }
@@ -182,6 +235,15 @@ impl Flag {
             Self::Alias(alias) => mem::replace(&mut to.alias, alias).is_empty(),
             Self::CommittedAfter(time) => mem::replace(&mut to.committed_after, time).is_empty(),
             Self::WatermarkGte(time) => mem::replace(&mut to.watermark_gte, time).is_empty(),
+            Self::MaxWatermarkLag(lag) => {
+                let seconds = i64::try_from(lag.as_secs()).unwrap_or(i64::MAX);
+                to.max_watermark_lag_seconds.replace(seconds).is_none()
+            }
+            Self::Quality(status) => mem::replace(&mut to.quality_status, status.into()) == 0,
+            Self::Schema(status) => mem::replace(&mut to.schema_status, status.into()) == 0,
+            Self::Tag(tag) => mem::replace(&mut to.tag, tag).is_empty(),
+            Self::Assurance(how) => mem::replace(&mut to.assurance, how.into()) == 0,
+            Self::Match(which) => mem::replace(&mut to.r#match, which.into()) == 0,
             Self::Timezone(zone) => mem::replace(&mut to.timezone, zone).is_empty(),
             Self::Since(since) => {
                 let first = to.since() == Since::Unspecified;
@@ -195,8 +257,13 @@ impl Flag {
     }
 }
 
+/// Reads one of a few words.
+fn word<W: Word>(text: &str) -> Result<W, String> {
+    words::of(text).ok_or_else(|| format!("expected {}", words::list::<W>()))
+}
+
 /// Reads a snapshot id.
-fn snapshot(text: &str) -> Result<i64, String> {
+pub fn snapshot(text: &str) -> Result<i64, String> {
     match text.parse() {
         Ok(id) if id >= 0 => Ok(id),
         _ => Err(format!("a snapshot id is a whole number from 0 to {}", i64::MAX)),

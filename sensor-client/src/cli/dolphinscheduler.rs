@@ -23,6 +23,9 @@ pub fn write(out: &mut dyn Write, pinned: &[PinnedVersion]) -> io::Result<Vec<St
         if let Some(watermark) = pin.watermark {
             set(out, &format!("asset_{name}_watermark"), &plain(&watermark.to_string()))?;
         }
+        if !pin.tag.is_empty() {
+            set(out, &format!("asset_{name}_tag"), &plain(&pin.tag))?;
+        }
         if let Some(name) = names.replace(name) {
             shared.push(name);
         }

@@ -15,6 +15,9 @@ pub enum Failure {
     /// No agent, or one that refused.
     #[error(transparent)]
     Agent(#[from] Error),
+    /// Some of what was reported was refused.
+    #[error("{0}")]
+    SomeRefused(String),
     /// The deadline passed.
     #[error("{0}")]
     TimedOut(String),
@@ -37,6 +40,7 @@ impl Failure {
     /// The exit code that the contract has for it.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::SomeRefused(_) => 1,
             Self::Usage(_) | Self::Agent(Error::Refused(_)) => 2,
             Self::Agent(Error::NoAgent(_)) => 69,
             // As a shell shows a tool that a closed pipe ended.

@@ -2,7 +2,8 @@
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    done (wait: the conditions hold)
+  0    done (wait: the conditions hold; report: all is taken, pending, there already or ignored)
+  1    report: some were refused, or in conflict
   2    bad usage, or the agent refused the request (assets state: also an unknown asset)
   69   no agent answered within --connect-timeout
   74   the output could not be written
@@ -46,6 +47,24 @@ Exit codes:
   74   the output could not be written
   124  timed out
   130  interrupted";
+
+pub const REPORT: &str = "\
+A report of a table that the agent reads is a hint: it looks at once, and counts what it finds.
+A verdict on a version that was not seen yet is kept until it is, for a day.
+
+Examples:
+  A check of snapshot 42 passed:
+    asset-sensor report quality --asset paimon://ods/orders --snapshot 42 --status PASSED
+
+  Look at a table now, since snapshot 43 was just committed:
+    asset-sensor report snapshot --asset paimon://ods/orders --snapshot 43
+
+  Many events from a file, one JSON object a line:
+    asset-sensor report file - <<'END'
+    {\"assetKey\": \"paimon://ods/orders\", \"eventType\": \"QUALITY_CHECK_FAILED\", \"eventId\": \"c-7\", \"snapshotId\": 43}
+    END
+
+Times are RFC 3339, epoch milliseconds or a date such as 20261130 (its first moment in UTC).";
 
 pub const WATCH: &str = "\
 Examples:

@@ -5,10 +5,12 @@ mod condition_file;
 mod conditions;
 mod dolphinscheduler;
 mod duration;
+mod events;
 mod failure;
 mod help;
 mod identity;
 mod live;
+mod report;
 mod signals;
 mod time;
 mod troubles;
@@ -71,6 +73,12 @@ enum Command {
     /// Shows what the agent knows of assets
     #[command(subcommand)]
     Assets(assets::Command),
+    /// Tells the agent what happened to an asset
+    #[command(subcommand, after_help = help::REPORT)]
+    Report(report::Command),
+    /// Shows what the agent learned, and what became of it
+    #[command(subcommand)]
+    Events(events::Command),
     /// Prints a completion script for a shell
     #[command(after_help = help::COMPLETION)]
     Completion {
@@ -114,6 +122,11 @@ fn act(cli: Cli, clock: Clock, out: &mut dyn Write) -> Result<(), Failure> {
         }
         Command::Watch { keys } => signals::until_interrupted(watch::run(&client, keys, cli.output, out)),
         Command::Assets(command) => signals::until_interrupted(assets::run(client, command, cli.output, out)),
+        Command::Report(command) => {
+            let events = command.events(clock())?;
+            signals::until_interrupted(report::run(client, events, cli.output, out))
+        }
+        Command::Events(command) => signals::until_interrupted(events::run(client, command, cli.output, out)),
         Command::Completion { .. } => Ok(()),
     }
 }

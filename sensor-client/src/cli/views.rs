@@ -76,6 +76,8 @@ pub struct Pin<'a> {
     schema_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed_at: Option<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    tag: &'a str,
 }
 
 impl<'a> Pin<'a> {
@@ -91,6 +93,7 @@ impl<'a> Pin<'a> {
             watermark: pin.watermark,
             schema_id: pin.schema_id,
             observed_at: rfc3339(pin.observed_at.as_ref()),
+            tag: &pin.tag,
         }
     }
 }
@@ -175,7 +178,34 @@ pub struct State<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     update_time: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<Quality<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    latest_tag: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backfill_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    ordering: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Source<'a>>,
+}
+
+/// What the latest check said.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Quality<'a> {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked_at: Option<String>,
+    reporter: &'a str,
+}
+
+/// The word of an enum's name behind its prefix; none for its zero.
+pub fn word(name: &'static str, prefix: &str) -> Option<&'static str> {
+    name.strip_prefix(prefix).filter(|word| *word != "UNSPECIFIED")
 }
 
 impl<'a> State<'a> {
@@ -188,6 +218,17 @@ impl<'a> State<'a> {
             hold: state.hold.as_ref().map(Hold::new),
             revision: state.revision,
             update_time: rfc3339(state.update_time.as_ref()),
+            quality: state.quality.as_ref().map(|said| Quality {
+                status: word(said.status().as_str_name(), "QUALITY_").unwrap_or("UNKNOWN"),
+                checked_at: rfc3339(said.checked_at.as_ref()),
+                reporter: &said.reporter,
+            }),
+            schema_id: state.schema_id,
+            schema_status: word(state.schema_status().as_str_name(), "SCHEMA_STATUS_"),
+            latest_tag: &state.latest_tag,
+            backfill_status: word(state.backfill_status().as_str_name(), "BACKFILL_STATUS_")
+                .filter(|word| *word != "NONE"),
+            ordering: &state.ordering,
             source: source.map(Source::new),
         }
     }
@@ -210,6 +251,9 @@ struct Version<'a> {
     schema_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed_at: Option<String>,
+    /// Where it is a report only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assurance: Option<&'static str>,
 }
 
 impl<'a> Version<'a> {
@@ -223,6 +267,7 @@ impl<'a> Version<'a> {
             watermark: version.watermark,
             schema_id: version.schema_id,
             observed_at: rfc3339(version.observed_at.as_ref()),
+            assurance: word(version.assurance().as_str_name(), "ASSURANCE_").filter(|how| *how == "REPORTED"),
         }
     }
 }

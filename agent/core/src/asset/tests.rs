@@ -61,7 +61,7 @@ fn shown(applied: &Applied) -> String {
         let outcome = match event.outcome {
             Outcome::Ignored(reason) => reason.as_str(),
             Outcome::Applied => "applied",
-            Outcome::Duplicate => "duplicate",
+            Outcome::Pending | Outcome::Duplicate => "duplicate",
         };
         let position = match event.position {
             Some(Position { generation, ordinal: i64::MIN }) => format!("{generation}:none"),
@@ -174,7 +174,7 @@ fn what_batches_do() {
         (
             "recreated",
             vec![history(), vec![recreated(&[(1, true)])]],
-            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
+            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SCHEMA_CHANGED 2:0 applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
         ),
         (
             "recreated and empty",
@@ -184,7 +184,7 @@ fn what_batches_do() {
         (
             "recreated and empty, then a commit",
             vec![history(), vec![recreated(&[])], vec![other(1)]],
-            "head 2:1 data 2:1; SNAPSHOT_COMMITTED 2:1 applied; changed",
+            "head 2:1 data 2:1; SCHEMA_CHANGED 2:0 applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
         ),
         ("gone", vec![history(), vec![Change::Gone]], "head 1:3 data 1:2; gone since 100; changed"),
         (
@@ -201,7 +201,7 @@ fn what_batches_do() {
         (
             "gone, and another one comes",
             vec![history(), vec![Change::Gone], vec![recreated(&[(1, true)])]],
-            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
+            "head 2:1 data 2:1; ROLLED_BACK 2:none applied; SCHEMA_CHANGED 2:0 applied; SNAPSHOT_COMMITTED 2:1 applied; changed",
         ),
         ("back though it never went", vec![history(), vec![Change::Back]], "head 1:3 data 1:2; as it was"),
         (

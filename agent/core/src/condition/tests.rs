@@ -163,19 +163,89 @@ fn condition() -> impl Strategy<Value = ConditionSpec> {
             prop::sample::select(vec!["20261130", "2026-11-30+1d", "-1", "12345678", "soon", ""]),
         ),
         option::weighted(0.4, prop::sample::select(vec!["Asia/Shanghai", "-03:30", "nowhere", ""])),
+        rest(),
     )
-        .prop_map(|(asset_key, alias, snapshot_required, min_snapshot_id, registered, time, zone)| {
-            ConditionSpec {
-                asset_key: asset_key.to_owned(),
-                alias: alias.map(str::to_owned),
-                snapshot_required,
-                min_snapshot_id,
-                since: if registered { Since::Registered } else { Since::Exists },
-                committed_after: time.map(str::to_owned),
-                watermark_gte: time.map(str::to_owned),
-                timezone: zone.map(str::to_owned),
-            }
+        .prop_map(
+            |(asset_key, alias, snapshot_required, min_snapshot_id, registered, time, zone, rest)| {
+                ConditionSpec {
+                    asset_key: asset_key.to_owned(),
+                    alias: alias.map(str::to_owned),
+                    snapshot_required,
+                    min_snapshot_id,
+                    since: if registered { Since::Registered } else { Since::Exists },
+                    committed_after: time.map(str::to_owned),
+                    watermark_gte: time.map(str::to_owned),
+                    timezone: zone.map(str::to_owned),
+                    ..rest
+                }
+            },
+        )
+}
+
+/// A condition with what asks for anything but snapshots and times.
+fn rest() -> impl Strategy<Value = ConditionSpec> {
+    (
+        option::weighted(0.3, -1..9_i64),
+        option::weighted(0.3, prop::sample::select(vec![Quality::Passed, Quality::Failed])),
+        option::weighted(
+            0.3,
+            prop::sample::select(vec![SchemaStatus::Compatible, SchemaStatus::PendingApproval]),
+        ),
+        option::weighted(0.3, prop::sample::select(vec!["day-*", "v1", "", "\t"])),
+        option::weighted(0.3, prop::sample::select(vec![BackfillStatus::None, BackfillStatus::Running])),
+        any::<bool>(),
+        option::weighted(0.3, prop::sample::select(vec![Assurance::Verified, Assurance::Reported])),
+        any::<bool>(),
+    )
+        .prop_map(|(lag, quality, schema, tag, backfill, ignore, assurance, newest)| ConditionSpec {
+            max_watermark_lag_seconds: lag,
+            quality_status: quality,
+            schema_status: schema,
+            tag: tag.map(str::to_owned),
+            backfill_status: backfill,
+            ignore_backfill: ignore,
+            assurance,
+            matching: if newest { Match::Newest } else { Match::Head },
+            ..ConditionSpec::default()
         })
+}
+
+#[test]
+fn tag_globs() {
+    for (glob, name, matches) in [
+        ("v1", "v1", true),
+        ("v1", "v10", false),
+        ("*", "", true),
+        ("day-*", "day-2026-11-30", true),
+        ("day-*", "a-day-1", false),
+        ("*-done", "2026-done-done", true),
+        ("a*b*c", "a-b-b-c", true),
+        ("a*b*c", "a-c-b", false),
+        ("2026-??-01", "2026-11-01", true),
+        ("2026-??-01", "2026-1-01", false),
+        ("数据*", "数据-1", true),
+        ("?", "数", true),
+        ("", "", true),
+        ("", "x", false),
+    ] {
+        assert_eq!(TagGlob(glob.to_owned()).matches(name), matches, "{glob} {name}");
+    }
+}
+
+#[test]
+fn what_is_out_of_bounds_is_named() {
+    let refused = |spec: ConditionSpec| {
+        let violations = check(vec![group("", vec![spec])]).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        format!("{}: {}", violations[0].field, violations[0].description)
+    };
+    for lag in [-1, i64::MIN, MAX_LAG_SECONDS + 1, i64::MAX] {
+        let text =
+            refused(ConditionSpec { max_watermark_lag_seconds: Some(lag), ..wants("paimon://ods/orders") });
+        assert!(text.contains("conditions[0].max_watermark_lag_seconds: must be between 0 and"), "{text}");
+    }
+    let long = refused(ConditionSpec { tag: Some("t".repeat(129)), ..wants("paimon://ods/orders") });
+    assert!(long.contains("conditions[0].tag: at most 128"), "{long}");
 }
 
 #[test]

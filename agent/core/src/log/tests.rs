@@ -64,6 +64,7 @@ fn events(steps: &[Step]) -> Vec<StampedEvent> {
                     body: EventBody::Began {
                         origin: base.map(|ordinal| Position { generation: generation - 1, ordinal }),
                         kept,
+                        another_table: false,
                     },
                 });
                 continue;
@@ -114,7 +115,7 @@ fn model(events: &[StampedEvent]) -> Vec<Line> {
 fn model_of_one(history: &[StampedEvent]) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, event) in history.iter().enumerate() {
-        let EventBody::Committed { class, commit } = &event.body else { continue };
+        let EventBody::Committed { class, commit, .. } = &event.body else { continue };
         let ancestors: Vec<&StampedEvent> = history[..index].iter().rev().collect();
 
         let mut data = event.position.ordinal;
@@ -335,7 +336,7 @@ fn a_history_without_a_base_inherits_nothing() {
         StampedEvent {
             position: Position { generation: 2, ordinal: i64::MIN },
             observed_at: OBSERVED_AT,
-            body: EventBody::Began { origin: None, kept: Vec::new() },
+            body: EventBody::Began { origin: None, kept: Vec::new(), another_table: true },
         },
         stamped(&rewrite(2), 2),
         stamped(&rewrite(3), 2),

@@ -50,6 +50,9 @@ const QUEUE: usize = 1_024;
 /// Pause between two looks for readers that left.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 
+/// Longest sleep until a verdict is due, in milliseconds: clocks are set.
+const LONGEST_SLEEP: u64 = 60_000;
+
 /// A table whose state moved, as committed.
 #[derive(Debug)]
 pub struct Moved {
@@ -196,6 +199,7 @@ impl Hub {
     pub async fn run(mut self, stop: CancellationToken) {
         let mut tidy = tokio::time::interval(TIDY_INTERVAL);
         tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let clock = self.waits.clock();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -203,6 +207,9 @@ impl Hub {
                     Some(command) => self.handle(command),
                     None => return,
                 },
+                () = sleep_until(&*clock, self.waits.next_recheck()) => {
+                    self.waits.recheck(&mut self.views, self.revision);
+                }
                 _ = tidy.tick() => {
                     self.waits.tidy(&mut self.views);
                     self.watchers.tidy();
@@ -293,6 +300,17 @@ impl Hub {
     fn told(&mut self) {
         for since in self.handed_over.drain(..) {
             self.observer.published(since.elapsed());
+        }
+    }
+}
+
+/// Sleeps until a time of a clock; for ever where there is none.
+async fn sleep_until(clock: &dyn Clock, at: Option<i64>) {
+    match at {
+        None => std::future::pending().await,
+        Some(at) => {
+            let millis = u64::try_from(at.saturating_sub(clock.now())).unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(millis.min(LONGEST_SLEEP))).await;
         }
     }
 }

@@ -10,6 +10,7 @@ use asset_core::{
     baseline::Baselines,
     condition::Dependency,
     evaluate::{Evaluation, Pin, Releasing, evaluate},
+    version::Millis,
 };
 
 use super::views::Views;
@@ -31,17 +32,18 @@ pub struct Answer {
     pub rests_on: i64,
 }
 
-/// Answers for as long as no state moves: the same question is evaluated once.
+/// Answers for as long as no state moves, as of one time: the same question is evaluated once.
 pub struct Round {
     releasing: Releasing,
+    now: Millis,
     answers: HashMap<Arc<Question>, Answer>,
     /// The last one: comparing costs less than hashing.
     last: Option<(Arc<Question>, Answer)>,
 }
 
 impl Round {
-    pub fn new(releasing: Releasing) -> Self {
-        Self { releasing, answers: HashMap::new(), last: None }
+    pub fn new(releasing: Releasing, now: Millis) -> Self {
+        Self { releasing, now, answers: HashMap::new(), last: None }
     }
 
     /// The answer to a question whose assets are all loaded.
@@ -51,16 +53,16 @@ impl Round {
         }
         let answer = match self.answers.entry(question.clone()) {
             Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => new.insert(answer(question, self.releasing, views)).clone(),
+            Entry::Vacant(new) => new.insert(answer(question, self.releasing, self.now, views)).clone(),
         };
         self.last = Some((question.clone(), answer.clone()));
         answer
     }
 }
 
-fn answer(question: &Question, releasing: Releasing, views: &Views) -> Answer {
+fn answer(question: &Question, releasing: Releasing, now: Millis, views: &Views) -> Answer {
     let Question { dependency, baselines } = question;
-    let evaluation = evaluate(dependency, baselines, releasing, |key| views.knowledge(key));
+    let evaluation = evaluate(dependency, baselines, releasing, now, |key| views.knowledge(key));
     let revisions = dependency.conditions().map(|condition| match views.knowledge(&condition.asset) {
         Knowledge::Known(asset) => asset.revision,
         _ => 0,

@@ -1,7 +1,7 @@
 //! What the hub knows of the assets that waits look at: the newest committed state of each.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -13,7 +13,7 @@ use asset_store::Loaded;
 
 use crate::{
     interest::Interest,
-    loader::LoaderPort,
+    loader::{Depth, Keys, LoaderPort},
     readings::{self, Readings},
 };
 
@@ -27,7 +27,7 @@ pub struct Views {
     readings: Readings,
     loader: LoaderPort,
     /// Keys for the next load; one load runs at a time.
-    to_load: BTreeSet<AssetKey>,
+    to_load: Keys,
     loading: bool,
 }
 
@@ -37,24 +37,31 @@ struct View {
     /// Why there is nothing in the store, where there is nothing.
     unread: Unread,
     waits: HashSet<WaitNumber>,
+    /// As deep as any of them has looked.
+    depth: Depth,
 }
 
 impl Views {
     pub fn new(interest: Arc<Interest>, readings: Readings, loader: LoaderPort) -> Self {
-        Self { views: HashMap::new(), interest, readings, loader, to_load: BTreeSet::new(), loading: false }
+        Self { views: HashMap::new(), interest, readings, loader, to_load: Keys::new(), loading: false }
     }
 
     /// From now on the wait looks at the asset.
-    pub fn attach(&mut self, key: &AssetKey, wait: WaitNumber) {
+    pub fn attach(&mut self, key: &AssetKey, wait: WaitNumber, depth: Depth) {
         let interest = &self.interest;
         let to_load = &mut self.to_load;
         let readings = &self.readings;
         let view = self.views.entry(key.clone()).or_insert_with(|| {
             interest.want(key);
-            to_load.insert(key.clone());
-            View { state: None, unread: readings.unread(key), waits: HashSet::new() }
+            to_load.insert(key.clone(), depth);
+            View { state: None, unread: readings.unread(key), waits: HashSet::new(), depth }
         });
         view.waits.insert(wait);
+        if view.depth < depth {
+            view.depth = depth;
+            view.state = None;
+            to_load.insert(key.clone(), depth);
+        }
         self.load();
     }
 
@@ -118,6 +125,13 @@ impl Views {
             None => true,
             Some(known) => age(&loaded) > age(known),
         };
+        if newer && view.depth == Depth::Back && matches!(loaded, Loaded::Known(_)) {
+            // What comes by is the head: who looks back waits for more.
+            view.state = None;
+            self.to_load.insert(key.clone(), Depth::Back);
+            self.load();
+            return false;
+        }
         if newer {
             view.state = Some(loaded);
         }
@@ -127,7 +141,17 @@ impl Views {
     /// Takes the answer to a load. A key that was asked for again meanwhile waits for its own load:
     /// this one may have read a state that is older than the wait.
     pub fn learn_loaded(&mut self, key: &AssetKey, loaded: Loaded) -> bool {
-        !self.to_load.contains(key) && self.learn(key, loaded)
+        if self.to_load.contains_key(key) {
+            return false;
+        }
+        let Some(view) = self.views.get_mut(key) else {
+            return false;
+        };
+        let newer = view.state.as_ref().is_none_or(|known| age(&loaded) > age(known));
+        if newer {
+            view.state = Some(loaded);
+        }
+        newer
     }
 
     /// A load was answered: the next one can go.

@@ -3,8 +3,15 @@
 use std::sync::Arc;
 
 use asset_core::{
-    baseline::Baselines, condition::Dependency, evaluate::Evaluation, key::AssetKey, reason::BlockedBy,
+    baseline::Baselines,
+    condition::{Condition, Dependency},
+    evaluate::Evaluation,
+    key::AssetKey,
+    reason::BlockedBy,
+    version::Millis,
 };
+
+use crate::loader::Depth;
 
 use super::{Standing, VerdictSlot, WaitUpdate, aftermath::Aftermath, question::Question};
 
@@ -24,6 +31,8 @@ pub struct Wait {
     pub marked: bool,
     /// The last verdict that was sent.
     pub last: Option<Arc<WaitUpdate>>,
+    /// When time alone changes it.
+    pub recheck_at: Option<Millis>,
     /// What the metrics count it under.
     pub blocked: Vec<(AssetKey, BlockedBy)>,
 }
@@ -54,6 +63,12 @@ pub enum Phase {
 }
 
 impl Wait {
+    /// How deep it looks into an asset.
+    pub fn depth(&self, key: &AssetKey) -> Depth {
+        let mut of_asset = self.dependency.conditions().filter(|condition| condition.asset == *key);
+        if of_asset.any(Condition::looks_back) { Depth::Back } else { Depth::Head }
+    }
+
     /// A verdict for its readers.
     pub fn update(
         &self,

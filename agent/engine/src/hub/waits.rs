@@ -1,7 +1,7 @@
 //! The waits of the hub: evaluated when an asset of theirs moves, told what changed.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -9,6 +9,7 @@ use asset_core::{
     baseline::Baselines,
     evaluate::{Evaluation, Pin, Releasing},
     key::AssetKey,
+    version::Millis,
 };
 use asset_store::{Decision, StoredWait, WaitStatus};
 use tracing::warn;
@@ -23,6 +24,7 @@ use super::{
 use crate::{
     clock::Clock,
     decide::{DeciderPort, Written},
+    loader::Depth,
     observer::Observer,
 };
 
@@ -43,6 +45,8 @@ pub struct Waits {
     decisions: BTreeMap<WaitNumber, Decision>,
     decider: DeciderPort,
     deciding: bool,
+    /// Blocked waits whose verdict time alone changes, by when it does.
+    rechecks: BTreeSet<(Millis, WaitNumber)>,
 }
 
 impl Waits {
@@ -59,7 +63,45 @@ impl Waits {
             decisions: BTreeMap::new(),
             decider,
             deciding: false,
+            rechecks: BTreeSet::new(),
         }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
+    /// When the verdict of a wait changes though nothing moves; `None`: never.
+    pub fn next_recheck(&self) -> Option<Millis> {
+        self.rechecks.first().map(|(at, _)| *at)
+    }
+
+    /// Evaluates the waits whose verdict time changed.
+    pub fn recheck(&mut self, views: &mut Views, revision: i64) {
+        let now = self.clock.now();
+        let mut round = self.round();
+        while let Some((at, number)) = self.rechecks.pop_first() {
+            if at > now {
+                self.rechecks.insert((at, number));
+                return;
+            }
+            if let Some(wait) = self.waits.get_mut(&number) {
+                wait.recheck_at = None;
+            }
+            self.evaluate(number, views, revision, &mut round);
+        }
+    }
+
+    /// Remembers when time alone changes a verdict.
+    fn note_recheck(&mut self, number: WaitNumber, at: Option<Millis>) {
+        let Some(wait) = self.waits.get_mut(&number) else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut wait.recheck_at, at) {
+            self.rechecks.remove(&(before, number));
+        }
+        self.rechecks.extend(at.map(|at| (at, number)));
     }
 
     /// Clears up behind waits whose readers were told that they are over, and counts and logs what became
@@ -76,7 +118,7 @@ impl Waits {
 
     /// Answers for as long as no state moves.
     pub fn round(&self) -> Round {
-        Round::new(self.releasing)
+        Round::new(self.releasing, self.clock.now())
     }
 
     /// How many readers wait.
@@ -114,11 +156,14 @@ impl Waits {
             // A wait without a reader was open when an agent left: it may have a mark.
             marked: unread,
             last: None,
+            recheck_at: None,
             blocked: Vec::new(),
         };
+        let depths: Vec<(AssetKey, Depth)> =
+            assets.iter().map(|key| (key.clone(), wait.depth(key))).collect();
         self.waits.insert(number, wait);
-        for key in &assets {
-            views.attach(key, number);
+        for (key, depth) in &depths {
+            views.attach(key, number, *depth);
         }
         self.evaluate(number, views, revision, &mut self.round());
     }
@@ -215,6 +260,7 @@ impl Waits {
 
     /// Sends a verdict that changed.
     fn tell_blocked(&mut self, number: WaitNumber, revision: i64, now: i64, evaluation: Arc<Evaluation>) {
+        self.note_recheck(number, evaluation.recheck_at());
         let Some(wait) = self.waits.get_mut(&number) else {
             return;
         };
@@ -284,7 +330,7 @@ impl Waits {
         // What is known may have moved on since; the pins are those that were stored.
         let evaluation = match &wait.asks {
             Asks::Now(question) => {
-                let answer = Round::new(self.releasing).answer(question, views);
+                let answer = self.round().answer(question, views);
                 (answer.pins.as_deref() == Some(&pins)).then_some(answer.evaluation)
             }
             Asks::Later(_) => None,
@@ -316,6 +362,7 @@ impl Waits {
 
     fn take_out(&mut self, number: WaitNumber) -> Option<Wait> {
         self.decisions.remove(&number);
+        self.note_recheck(number, None);
         let wait = self.waits.remove(&number)?;
         self.readers -= wait.slots.len();
         if let Kind::Stored { wait_id, .. } = &wait.kind {

@@ -50,6 +50,7 @@ impl Observer for Counts {
         self.polls.lock().unwrap().push((key.clone(), result, Instant::now()));
     }
     fn received(&self, _: &AssetKey, _: usize, _: usize) {}
+    fn refused(&self, _: &AssetKey) {}
     fn state(&self, _: &Asset) {}
     fn published(&self, _: Duration) {}
     fn ready(&self, _: &AssetKey, _: i64, _: &str, _: u64) {}

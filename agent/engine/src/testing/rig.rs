@@ -45,6 +45,8 @@ impl Rig {
             poll: PollConfig::default(),
             sweep_interval: None,
             sweep_batch: 100,
+            take_reports: true,
+            register_unknown: false,
             resolve_timeout: Duration::from_secs(5),
         };
         change(&mut config);

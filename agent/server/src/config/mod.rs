@@ -95,6 +95,16 @@ pub struct Scheduling {
     pub event_source: EventSource,
 }
 
+/// How reports are taken.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct PushReceiver {
+    /// Whether they are.
+    pub enabled: bool,
+    /// Whether the first report on an asset that nobody knows registers it.
+    pub register_unknown: bool,
+}
+
 /// How dependencies are evaluated.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -121,6 +131,8 @@ pub struct Scanner {
 pub struct EventSource {
     /// Reading Paimon tables.
     pub paimon_polling: PaimonPolling,
+    /// Reports.
+    pub push_receiver: PushReceiver,
 }
 
 /// Reading Paimon tables.
@@ -192,6 +204,12 @@ impl Default for Scheduling {
             compensation_scanner: Scanner::default(),
             event_source: EventSource::default(),
         }
+    }
+}
+
+impl Default for PushReceiver {
+    fn default() -> Self {
+        Self { enabled: true, register_unknown: false }
     }
 }
 

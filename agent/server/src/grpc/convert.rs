@@ -3,8 +3,10 @@
 use asset_core::{
     asset::Asset,
     evaluate::{ConditionVerdict, Evaluation, Pin, Verdict},
-    reason::{BlockedBy, sentence},
-    version::{Millis, Position, Version},
+    facts::{BackfillStatus, Quality, SchemaStatus},
+    reason::BlockedBy,
+    version::{Assurance, Millis, Position, Version},
+    words::{Language, sentence},
 };
 use asset_engine::{SourceReport, Standing, WaitUpdate};
 use asset_proto::v1::{self, resolve_dependency_response::Status};
@@ -16,7 +18,7 @@ pub fn timestamp(millis: Millis) -> Timestamp {
 }
 
 /// A verdict on a wait.
-pub fn verdict(update: &WaitUpdate) -> v1::ResolveDependencyResponse {
+pub fn verdict(update: &WaitUpdate, language: Language) -> v1::ResolveDependencyResponse {
     let (status, pinned) = match &update.standing {
         Standing::Blocked => (Status::Blocked, Vec::new()),
         Standing::Ready(pins) => (Status::Ready, pins.iter().map(pin).collect()),
@@ -26,15 +28,20 @@ pub fn verdict(update: &WaitUpdate) -> v1::ResolveDependencyResponse {
         wait_id: update.wait_id.as_deref().unwrap_or_default().to_owned(),
         resume_token: update.resume_token.to_string(),
         status: status.into(),
-        groups: groups(&update.evaluation),
+        groups: groups(&update.evaluation, language),
         pinned,
         evaluated_at: Some(timestamp(update.evaluated_at)),
+        recheck_at: update.evaluation.recheck_at().map(timestamp),
     }
 }
 
 /// The end of a wait's stream at its deadline.
-pub fn timed_out(last: Option<&WaitUpdate>, now: Millis) -> v1::ResolveDependencyResponse {
-    let mut response = last.map(verdict).unwrap_or_default();
+pub fn timed_out(
+    last: Option<&WaitUpdate>,
+    now: Millis,
+    language: Language,
+) -> v1::ResolveDependencyResponse {
+    let mut response = last.map(|last| verdict(last, language)).unwrap_or_default();
     response.status = Status::Timeout.into();
     response.evaluated_at = Some(timestamp(now));
     response
@@ -46,33 +53,38 @@ pub fn heartbeat(revision: i64) -> v1::ResolveDependencyResponse {
 }
 
 /// Every group's verdict.
-pub fn groups(evaluation: &Evaluation) -> Vec<v1::GroupVerdict> {
+pub fn groups(evaluation: &Evaluation, language: Language) -> Vec<v1::GroupVerdict> {
     let group = |group: &asset_core::evaluate::GroupVerdict| v1::GroupVerdict {
         name: group.name.clone(),
         ready: group.pins().is_some(),
-        conditions: group.conditions.iter().map(condition).collect(),
+        conditions: group.conditions.iter().map(|verdict| condition(verdict, language)).collect(),
     };
     evaluation.groups.iter().map(group).collect()
 }
 
-fn condition(verdict: &ConditionVerdict) -> v1::ConditionVerdict {
+fn condition(verdict: &ConditionVerdict, language: Language) -> v1::ConditionVerdict {
     let asset = verdict.asset.as_str();
     let mut message = v1::ConditionVerdict {
         asset_key: asset.to_owned(),
         name: verdict.name.clone(),
-        wanted: verdict.wanted.words(),
+        wanted: verdict.wanted.words(language),
         ..Default::default()
     };
     match &verdict.verdict {
         Verdict::Ready(pin) => {
             message.ready = true;
             message.found = format!("snapshot {}", pin.snapshot_id);
-            message.sentence = sentence(asset, &verdict.wanted, Ok(pin.snapshot_id));
+            message.sentence = sentence(asset, &verdict.wanted, Ok(pin.snapshot_id), language);
         }
         Verdict::Blocked(reason) => {
             let blocked_by = match reason.blocked_by() {
                 BlockedBy::Snapshot => v1::BlockedBy::Snapshot,
                 BlockedBy::Watermark => v1::BlockedBy::Watermark,
+                BlockedBy::Quality => v1::BlockedBy::Quality,
+                BlockedBy::Schema => v1::BlockedBy::Schema,
+                BlockedBy::Tag => v1::BlockedBy::Tag,
+                BlockedBy::Backfill => v1::BlockedBy::Backfill,
+                BlockedBy::Assurance => v1::BlockedBy::Assurance,
                 BlockedBy::UnknownAsset => v1::BlockedBy::UnknownAsset,
                 BlockedBy::Paused => v1::BlockedBy::Paused,
             };
@@ -80,9 +92,9 @@ fn condition(verdict: &ConditionVerdict) -> v1::ConditionVerdict {
             message.reason = reason.code().to_owned();
             message.reason_args =
                 reason.args().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            message.found = reason.found();
-            message.missing = reason.missing();
-            message.sentence = sentence(asset, &verdict.wanted, Err(reason));
+            message.found = reason.found(language);
+            message.missing = reason.missing(language);
+            message.sentence = sentence(asset, &verdict.wanted, Err(reason), language);
         }
     }
     message
@@ -100,7 +112,8 @@ pub fn pin(pin: &Pin) -> v1::PinnedVersion {
         commit_time: pin.commit_time.map(timestamp),
         watermark: pin.watermark,
         schema_id: pin.schema_id,
-        observed_at: Some(timestamp(pin.observed_at)),
+        observed_at: Some(pin.observed_at).filter(|at| *at != 0).map(timestamp),
+        tag: pin.tag.clone().unwrap_or_default(),
     }
 }
 
@@ -119,6 +132,16 @@ pub fn state(asset: &Asset) -> v1::AssetState {
         hold,
         revision: asset.revision,
         update_time: Some(timestamp(asset.update_time)),
+        quality: asset.quality().map(|said| v1::QualityVerdict {
+            status: quality(said.value).into(),
+            checked_at: Some(timestamp(said.at)),
+            reporter: said.reporter.clone(),
+        }),
+        schema_id: asset.log.facts().schemas.latest.map(|(_, id)| id),
+        schema_status: asset.schema_status().map_or(v1::SchemaStatus::Unspecified, schema).into(),
+        latest_tag: asset.latest_tag.clone().unwrap_or_default(),
+        backfill_status: backfill(asset.log.facts().backfill_status()).into(),
+        ordering: asset.ordering.map(|ordering| ordering.as_str().to_owned()).unwrap_or_default(),
     }
 }
 
@@ -132,6 +155,34 @@ fn version((position, version): (Position, &Version)) -> v1::AssetVersion {
         watermark: version.effective_watermark,
         schema_id: version.commit.schema_id,
         observed_at: Some(timestamp(version.observed_at)),
+        assurance: match version.assurance {
+            Assurance::Reported => v1::Assurance::Reported,
+            Assurance::Verified => v1::Assurance::Verified,
+        }
+        .into(),
+    }
+}
+
+fn quality(quality: Quality) -> v1::Quality {
+    match quality {
+        Quality::Passed => v1::Quality::Passed,
+        Quality::Failed => v1::Quality::Failed,
+    }
+}
+
+fn schema(status: SchemaStatus) -> v1::SchemaStatus {
+    match status {
+        SchemaStatus::Compatible => v1::SchemaStatus::Compatible,
+        SchemaStatus::PendingApproval => v1::SchemaStatus::PendingApproval,
+        SchemaStatus::Rejected => v1::SchemaStatus::Rejected,
+    }
+}
+
+fn backfill(status: BackfillStatus) -> v1::BackfillStatus {
+    match status {
+        BackfillStatus::None => v1::BackfillStatus::None,
+        BackfillStatus::Running => v1::BackfillStatus::Running,
+        BackfillStatus::Completed => v1::BackfillStatus::Completed,
     }
 }
 

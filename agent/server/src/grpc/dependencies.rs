@@ -2,13 +2,13 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use asset_core::{condition::Defaults, time::Zone};
+use asset_core::{condition::Defaults, time::Zone, words::Language};
 use asset_engine::{Engine, EngineError, WaitEvent, WaitStream};
 use asset_proto::v1::{self, dependency_service_server::DependencyService};
 use futures_util::{Stream, stream};
 use tonic::{Request, Response, Status};
 
-use super::{convert, refuse, request};
+use super::{convert, language, refuse, request};
 
 /// The service.
 pub struct Dependencies {
@@ -35,11 +35,13 @@ impl DependencyService for Dependencies {
     ) -> Result<Response<Verdicts>, Status> {
         let catalog = |format: &str| self.engine.default_catalog(format);
         let defaults = Defaults { catalog: &catalog, zone: &self.zone };
+        let language = language::of(request.metadata());
         let asked = request::resolve(request.into_inner(), &defaults)
             .map_err(|violations| refuse::invalid(&violations))?;
         let engine = self.engine.clone();
         // Whatever takes time is done inside the stream: its headers go out at once.
-        let verdicts = stream::unfold(Going::Asked(engine, Box::new(asked)), next);
+        let verdicts =
+            stream::unfold(Going::Asked(engine, Box::new(asked)), move |going| next(going, language));
         Ok(Response::new(Box::pin(verdicts)))
     }
 
@@ -59,6 +61,7 @@ impl DependencyService for Dependencies {
     ) -> Result<Response<v1::EvaluateDependencyResponse>, Status> {
         let catalog = |format: &str| self.engine.default_catalog(format);
         let defaults = Defaults { catalog: &catalog, zone: &self.zone };
+        let language = language::of(request.metadata());
         let dependency = request::dependency(request.into_inner().groups, &defaults)
             .map_err(|violations| refuse::invalid(&violations))?;
         let evaluated = self.engine.evaluate(&dependency).await.map_err(refuse::failed)?;
@@ -66,9 +69,10 @@ impl DependencyService for Dependencies {
         Ok(Response::new(v1::EvaluateDependencyResponse {
             revision: evaluated.revision,
             ready: pins.is_some(),
-            groups: convert::groups(&evaluated.evaluation),
+            groups: convert::groups(&evaluated.evaluation, language),
             pinned: pins.unwrap_or_default().iter().map(convert::pin).collect(),
             evaluated_at: Some(convert::timestamp(evaluated.at)),
+            recheck_at: evaluated.evaluation.recheck_at().map(convert::timestamp),
         }))
     }
 }
@@ -85,7 +89,7 @@ enum Going {
 
 type Message = Result<v1::ResolveDependencyResponse, Status>;
 
-async fn next(mut going: Going) -> Option<(Message, Going)> {
+async fn next(mut going: Going, language: Language) -> Option<(Message, Going)> {
     loop {
         let (engine, mut stream) = match going {
             Going::Over => return None,
@@ -101,12 +105,14 @@ async fn next(mut going: Going) -> Option<(Message, Going)> {
             Going::Open(engine, stream) => (engine, stream),
         };
         return match stream.next().await {
-            WaitEvent::Verdict(update) => Some((Ok(convert::verdict(&update)), Going::Open(engine, stream))),
+            WaitEvent::Verdict(update) => {
+                Some((Ok(convert::verdict(&update, language)), Going::Open(engine, stream)))
+            }
             WaitEvent::Heartbeat { revision } => {
                 Some((Ok(convert::heartbeat(revision)), Going::Open(engine, stream)))
             }
             WaitEvent::Timeout(last) => {
-                Some((Ok(convert::timed_out(last.as_deref(), engine.now())), Going::Over))
+                Some((Ok(convert::timed_out(last.as_deref(), engine.now(), language)), Going::Over))
             }
             WaitEvent::Stopped => Some((Err(refuse::failed(EngineError::Stopping)), Going::Over)),
             WaitEvent::End => None,

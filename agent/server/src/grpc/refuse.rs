@@ -14,13 +14,17 @@ const DOMAIN: &str = "asset.v1";
 /// A request with fields that are wrong: all of them are named.
 pub fn invalid(violations: &[Violation]) -> Status {
     let mut details = ErrorDetails::new();
-    let mut sentences = Vec::with_capacity(violations.len());
     for violation in violations {
         details.add_bad_request_violation(&violation.field, &violation.description);
-        sentences.push(format!("{}: {}", violation.field, violation.description));
     }
     details.set_error_info("INVALID_FIELDS", DOMAIN, HashMap::new());
-    Status::with_error_details(Code::InvalidArgument, sentences.join("; "), details)
+    Status::with_error_details(Code::InvalidArgument, sentences(violations), details)
+}
+
+/// What is wrong, for people.
+pub fn sentences(violations: &[Violation]) -> String {
+    let sentence = |violation: &Violation| format!("{}: {}", violation.field, violation.description);
+    violations.iter().map(sentence).collect::<Vec<_>>().join("; ")
 }
 
 /// What the engine could not do.
@@ -28,6 +32,7 @@ pub fn failed(error: EngineError) -> Status {
     let (code, reason) = match &error {
         EngineError::Stopping => (Code::Unavailable, "AGENT_STOPPING"),
         EngineError::Store(_) => (Code::Unavailable, "STORE_UNREACHABLE"),
+        EngineError::ReportsOff => (Code::FailedPrecondition, "REPORTS_OFF"),
         EngineError::NoSuchWait(_) => (Code::NotFound, "NO_SUCH_WAIT"),
         EngineError::NotReady(_) => (Code::FailedPrecondition, "WAIT_NOT_READY"),
         EngineError::NeverRead { .. } => (Code::NotFound, "TABLE_NEVER_READ"),

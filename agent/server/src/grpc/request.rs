@@ -2,9 +2,10 @@
 
 use asset_core::{
     baseline::Baselines,
-    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Since, Violation},
+    condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Match, Since, Violation},
+    facts::{BackfillStatus, Quality, SchemaStatus},
     key::AssetKey,
-    version::Millis,
+    version::{Assurance, Millis},
 };
 use asset_engine::{Identity, Waiting};
 use asset_proto::v1;
@@ -20,9 +21,11 @@ const MAX_WATCHED_KEYS: usize = 1_000;
 /// Greatest second of a `google.protobuf.Timestamp`: the end of the year 9999.
 const LAST_SECOND: i64 = 253_402_300_799;
 
-type Refused = Vec<Violation>;
+/// All that is wrong with a request.
+pub type Refused = Vec<Violation>;
 
-fn violation(field: &str, description: impl Into<String>) -> Violation {
+/// One thing that is wrong.
+pub fn violation(field: &str, description: impl Into<String>) -> Violation {
     Violation { field: field.to_owned(), description: description.into() }
 }
 
@@ -47,6 +50,12 @@ pub fn dependency(groups: Vec<v1::Group>, defaults: &Defaults<'_>) -> Result<Dep
                     Since::Exists
                 }
             };
+            let mut named = Named { field: format!("groups[{g}].conditions[{c}]"), unknown: &mut unknown };
+            let quality_status = named.of("quality_status", condition.quality_status, quality);
+            let schema_status = named.of("schema_status", condition.schema_status, schema);
+            let backfill_status = named.of("backfill_status", condition.backfill_status, backfill);
+            let assurance = named.of("assurance", condition.assurance, assurance);
+            let matching = named.of("match", condition.r#match, matching).unwrap_or_default();
             conditions.push(ConditionSpec {
                 asset_key: condition.asset_key,
                 alias: given(condition.alias),
@@ -55,6 +64,14 @@ pub fn dependency(groups: Vec<v1::Group>, defaults: &Defaults<'_>) -> Result<Dep
                 since,
                 committed_after: given(condition.committed_after),
                 watermark_gte: given(condition.watermark_gte),
+                max_watermark_lag_seconds: condition.max_watermark_lag_seconds,
+                quality_status,
+                schema_status,
+                tag: given(condition.tag),
+                backfill_status,
+                ignore_backfill: condition.ignore_backfill,
+                assurance,
+                matching,
                 timezone: given(condition.timezone),
             });
         }
@@ -67,6 +84,72 @@ pub fn dependency(groups: Vec<v1::Group>, defaults: &Defaults<'_>) -> Result<Dep
             violations.append(&mut unknown);
             Err(violations)
         }
+    }
+}
+
+/// Reads the enums of one condition: a number that has no name is refused.
+struct Named<'a> {
+    field: String,
+    unknown: &'a mut Vec<Violation>,
+}
+
+impl Named<'_> {
+    /// What a number stands for; nothing where it is 0.
+    fn of<P: TryFrom<i32>, C>(
+        &mut self,
+        name: &str,
+        number: i32,
+        read: impl Fn(P) -> Option<C>,
+    ) -> Option<C> {
+        match P::try_from(number) {
+            Ok(named) => read(named),
+            Err(_) => {
+                let text = format!("{number} is none that this version knows");
+                self.unknown.push(violation(&format!("{}.{name}", self.field), text));
+                None
+            }
+        }
+    }
+}
+
+fn quality(named: v1::Quality) -> Option<Quality> {
+    match named {
+        v1::Quality::Unspecified => None,
+        v1::Quality::Passed => Some(Quality::Passed),
+        v1::Quality::Failed => Some(Quality::Failed),
+    }
+}
+
+fn schema(named: v1::SchemaStatus) -> Option<SchemaStatus> {
+    match named {
+        v1::SchemaStatus::Unspecified => None,
+        v1::SchemaStatus::Compatible => Some(SchemaStatus::Compatible),
+        v1::SchemaStatus::PendingApproval => Some(SchemaStatus::PendingApproval),
+        v1::SchemaStatus::Rejected => Some(SchemaStatus::Rejected),
+    }
+}
+
+fn backfill(named: v1::BackfillStatus) -> Option<BackfillStatus> {
+    match named {
+        v1::BackfillStatus::Unspecified => None,
+        v1::BackfillStatus::None => Some(BackfillStatus::None),
+        v1::BackfillStatus::Running => Some(BackfillStatus::Running),
+        v1::BackfillStatus::Completed => Some(BackfillStatus::Completed),
+    }
+}
+
+fn assurance(named: v1::Assurance) -> Option<Assurance> {
+    match named {
+        v1::Assurance::Unspecified => None,
+        v1::Assurance::Reported => Some(Assurance::Reported),
+        v1::Assurance::Verified => Some(Assurance::Verified),
+    }
+}
+
+fn matching(named: v1::Match) -> Option<Match> {
+    match named {
+        v1::Match::Unspecified | v1::Match::Head => Some(Match::Head),
+        v1::Match::Newest => Some(Match::Newest),
     }
 }
 
@@ -251,7 +334,8 @@ pub fn wait_id(id: &str) -> Result<&str, Refused> {
     }
 }
 
-fn millis(time: prost_types::Timestamp) -> Result<Millis, String> {
+/// A time as the engine has it.
+pub fn millis(time: prost_types::Timestamp) -> Result<Millis, String> {
     if !(0..=LAST_SECOND).contains(&time.seconds) || !(0..1_000_000_000).contains(&time.nanos) {
         return Err(format!("{} s and {} ns is no time between 1970 and 9999", time.seconds, time.nanos));
     }

@@ -1,5 +1,7 @@
 //! The cursor: what the last read knew of a table, as the text that the caller keeps.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Layout of the text. A cursor of another one is refused, never guessed at.
@@ -27,6 +29,12 @@ pub struct Known {
     pub earliest: Option<i64>,
     /// Why the head was not followed; older agents wrote it of rollbacks too.
     pub held: Option<Held>,
+    /// Newest schema that was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<i64>,
+    /// Tags that were published, each with the mark of its file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
 }
 
 /// A commit, by its id and by what tells it from another with the same id.
@@ -115,6 +123,7 @@ mod tests {
             identity: Some(Identity { schema: 0, digest: "sha256:00".into() }),
             earliest: Some(3),
             held: Some(Held::Recreated),
+            ..Known::default()
         })
     }
 

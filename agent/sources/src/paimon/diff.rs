@@ -1,5 +1,7 @@
 //! The difference between a cursor and what a read saw. Pure.
 
+use std::collections::BTreeMap;
+
 use asset_core::change::{Change, Found, HistoryBreak};
 
 use super::cursor::{Cursor, Head, Held, Identity, Known};
@@ -148,8 +150,15 @@ pub fn answer_gone(known: &Known) -> Poll {
 }
 
 /// The answer to another history, with what was opened of it.
-pub fn answer_new_history(known: &Known, sight: &Sight, cause: HistoryBreak, commits: Vec<Found>) -> Poll {
+pub fn answer_new_history(
+    known: &Known,
+    sight: &Sight,
+    schema: Option<i64>,
+    cause: HistoryBreak,
+    commits: Vec<Found>,
+) -> Poll {
     let newest = commits.last();
+    let another_table = cause == HistoryBreak::Recreated;
     let cause = match cause {
         HistoryBreak::Rewound { known, .. } => {
             HistoryBreak::Rewound { known, found: newest.map(|found| found.ordinal) }
@@ -163,8 +172,13 @@ pub fn answer_new_history(known: &Known, sight: &Sight, cause: HistoryBreak, com
         identity: seen.or_else(|| known.identity.clone()),
         earliest: sight.ids.first().copied(),
         held: None,
+        // Schemas of another table are counted from the beginning.
+        schema: if another_table { schema } else { known.schema.max(schema) },
+        tags: known.tags.clone(),
     });
-    let changes = vec![Change::NewHistory { cause, commits }];
+    let mut changes = vec![Change::NewHistory { cause, commits }];
+    let is_new = |id: &i64| another_table || known.schema.is_none_or(|known| known < *id);
+    changes.extend(schema.filter(is_new).map(|id| Change::Schema { id }));
     Poll::Changed { changes, cursor: cursor.to_text(), more: false }
 }
 
@@ -197,7 +211,54 @@ pub fn answer(cursor: Option<&Cursor>, sight: &Sight, after: Option<i64>, opened
     let seen = sight.schemas.as_ref().and_then(|s| s.identity.clone());
     Answer {
         changes,
-        cursor: Cursor::Table(Known { head, identity: seen.or(known.identity), earliest, held: None }),
+        cursor: Cursor::Table(Known {
+            head,
+            identity: seen.or(known.identity),
+            earliest,
+            held: None,
+            schema: known.schema,
+            tags: known.tags,
+        }),
+    }
+}
+
+/// What stands beside the snapshots of a table, as far as a read looked.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// Newest schema.
+    pub schema: Option<i64>,
+    /// Tags that are new or another, with what they name and their marks.
+    pub tagged: Vec<(String, Found, String)>,
+    /// Tags that are gone.
+    pub untagged: Vec<String>,
+}
+
+/// Tags that are new or another than known, and those that are gone.
+pub fn tags(known: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
+    let other = now.iter().filter(|(name, mark)| known.get(*name) != Some(mark));
+    let gone = known.keys().filter(|name| !now.contains_key(*name));
+    (other.map(|(name, _)| name.clone()).collect(), gone.cloned().collect())
+}
+
+impl Answer {
+    /// Adds what stands beside the snapshots. A schema comes before the commits that were written with it.
+    pub fn with(mut self, beside: Beside) -> Self {
+        let Cursor::Table(known) = &mut self.cursor else {
+            return self;
+        };
+        if let Some(id) = beside.schema.filter(|id| known.schema.is_none_or(|known| known < *id)) {
+            known.schema = Some(id);
+            self.changes.insert(0, Change::Schema { id });
+        }
+        for (name, found, mark) in beside.tagged {
+            known.tags.insert(name.clone(), mark);
+            self.changes.push(Change::Tagged { name, found });
+        }
+        for name in beside.untagged {
+            known.tags.remove(&name);
+            self.changes.push(Change::Untagged { name });
+        }
+        self
     }
 }
 

@@ -1,8 +1,11 @@
 //! The files of a table: each opened once and told as what it is, whatever became of it meanwhile.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use asset_core::version::CommitClass;
+use asset_core::{change::Found, condition::MAX_TAG_CHARS, version::CommitClass};
 use serde::de::IgnoredAny;
 
 use super::{
@@ -122,6 +125,40 @@ impl TableFiles<'_> {
             });
         }
         Ok(Some(Identity { schema, digest: digest(&bytes) }))
+    }
+
+    /// The newest schema file.
+    pub async fn newest_schema(&self) -> Result<Option<i64>, SourceError> {
+        Ok(self.numbered("schema", "schema-", 0).await?.pop())
+    }
+
+    /// The tags, each with the mark of its file.
+    pub async fn tags(&self) -> Result<BTreeMap<String, String>, SourceError> {
+        let files = self.storage.list_marked(&format!("{}/tag", self.table)).await?;
+        let tags = files.into_iter().filter_map(|(name, mark)| {
+            let name = name.strip_prefix("tag-").filter(|name| !name.is_empty())?;
+            (name.chars().count() <= MAX_TAG_CHARS).then(|| (name.to_owned(), mark))
+        });
+        Ok(tags.collect())
+    }
+
+    /// The commit that a tag names; `None` when its file is gone, or not whole.
+    pub async fn tag(&self, name: &str) -> Result<Option<Found>, SourceError> {
+        let file = format!("{}/tag/tag-{name}", self.table);
+        let Some(bytes) = self.storage.read(&file).await? else {
+            return Ok(None);
+        };
+        match snapshot::parse_tag(&file, &bytes) {
+            Ok(snapshot) => {
+                let class = self.class(&snapshot).await?;
+                Ok(Some(Found { class, ordinal: snapshot.commit.snapshot_id, commit: snapshot.commit }))
+            }
+            // It may be half-written; looked at again in the next round.
+            Err(error) => {
+                tracing::debug!(%file, %error, "this tag can't be read");
+                Ok(None)
+            }
+        }
     }
 
     /// Listed snapshots, ascending.

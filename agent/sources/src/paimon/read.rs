@@ -10,7 +10,7 @@ use asset_core::change::{Found, HistoryBreak};
 
 use super::{
     cursor::{Cursor, Held, Known},
-    diff::{self, Sight, Verdict},
+    diff::{self, Beside, Sight, Verdict},
     files::{File, TableFiles},
     snapshot::Snapshot,
 };
@@ -58,7 +58,7 @@ impl TableReader<'_> {
         let mut earlier = Earlier::default();
         for attempt in 1..=ATTEMPTS {
             earlier.last_attempt = attempt == ATTEMPTS;
-            if let Some(poll) = self.attempt(cursor, suspicion, &mut earlier).await? {
+            if let Some(poll) = self.attempt(cursor, depth, suspicion, &mut earlier).await? {
                 return Ok(poll);
             }
         }
@@ -69,6 +69,7 @@ impl TableReader<'_> {
     async fn attempt(
         &self,
         cursor: Option<&Cursor>,
+        depth: Depth,
         suspicion: Option<&Suspicion>,
         earlier: &mut Earlier,
     ) -> Result<Option<Poll>, SourceError> {
@@ -137,18 +138,43 @@ impl TableReader<'_> {
             Some(opened) => opened,
             None => return Ok(None),
         };
+        let (beside, more_beside) = match (depth, known) {
+            (Depth::Strict, _) | (_, None) => self.beside(known).await?,
+            (Depth::Fast, Some(_)) => (Beside::default(), false),
+        };
         if !self.stands(anchor.as_ref(), earlier).await? {
             return Ok(None);
         }
 
         let answer = diff::answer(cursor, &sight, wanted.after, opened);
+        let nothing = answer.changes.is_empty();
+        let answer = answer.with(beside);
         match stopped {
-            Some(error) if answer.changes.is_empty() => Err(error),
+            Some(error) if nothing => Err(error),
             stopped => {
-                let more = wanted.more && stopped.is_none();
+                let more = (wanted.more || more_beside) && stopped.is_none();
                 Ok(Some(answer.into_poll(cursor, more)))
             }
         }
+    }
+
+    /// Schemas and tags: they change without a snapshot, so that only a read that sees everything looks.
+    /// Answers also whether more tags changed than one answer holds.
+    async fn beside(&self, known: Option<&Known>) -> Result<(Beside, bool), SourceError> {
+        let none = BTreeMap::new();
+        let marks = self.files.tags().await?;
+        let (mut other, untagged) = diff::tags(known.map_or(&none, |known| &known.tags), &marks);
+        let more = other.len() > self.batch_size;
+        other.truncate(self.batch_size);
+        let mut beside = Beside { schema: self.files.newest_schema().await?, untagged, tagged: Vec::new() };
+        for name in other {
+            if let (Some(found), Some(mark)) = (self.files.tag(&name).await?, marks.get(&name)) {
+                beside.tagged.push((name, found, mark.clone()));
+            }
+        }
+        // Where none of them could be read, the next round looks again.
+        let more = more && !beside.tagged.is_empty();
+        Ok((beside, more))
     }
 
     /// Reads a history that is not the known one; `None` when it changed under the read.
@@ -166,12 +192,13 @@ impl TableReader<'_> {
         let Some((commits, stopped)) = self.open(ids, anchor.as_ref(), earlier).await? else {
             return Ok(None);
         };
+        let schema = self.files.newest_schema().await?;
         if !self.stands(anchor.as_ref(), earlier).await? {
             return Ok(None);
         }
         match stopped {
             Some(error) if commits.is_empty() => Err(error),
-            _ => Ok(Some(diff::answer_new_history(known, sight, cause, commits))),
+            _ => Ok(Some(diff::answer_new_history(known, sight, schema, cause, commits))),
         }
     }
 

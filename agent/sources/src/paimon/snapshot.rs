@@ -34,8 +34,17 @@ pub enum Data {
     UnknownKind,
 }
 
+/// Reads a tag file: the snapshot that it names, whichever that is.
+pub fn parse_tag(file: &str, bytes: &[u8]) -> Result<Snapshot, SourceError> {
+    parse_any(file, None, bytes)
+}
+
 /// Reads a snapshot file. Whatever it holds beyond the fields below is tolerated.
 pub fn parse(file: &str, id: i64, bytes: &[u8]) -> Result<Snapshot, SourceError> {
+    parse_any(file, Some(id), bytes)
+}
+
+fn parse_any(file: &str, expected: Option<i64>, bytes: &[u8]) -> Result<Snapshot, SourceError> {
     let whole = |found: String| SourceError::Malformed {
         file: file.to_owned(),
         field: None,
@@ -52,11 +61,14 @@ pub fn parse(file: &str, id: i64, bytes: &[u8]) -> Result<Snapshot, SourceError>
     };
     let fields = Fields { file, object };
 
-    match fields.integer("id")? {
-        Some(found) if found == id => {}
-        Some(found) => return Err(fields.malformed("id", "the id in the file's name", found.to_string())),
-        None => return Err(fields.malformed("id", INTEGER, "nothing".into())),
-    }
+    let id = match (fields.integer("id")?, expected) {
+        (Some(found), Some(id)) if found != id => {
+            return Err(fields.malformed("id", "the id in the file's name", found.to_string()));
+        }
+        (Some(found), _) if (1..i64::MAX).contains(&found) => found,
+        (Some(found), _) => return Err(fields.malformed("id", "a snapshot id", found.to_string())),
+        (None, _) => return Err(fields.malformed("id", INTEGER, "nothing".into())),
+    };
     let delta_manifest_list = fields.text("deltaManifestList")?;
     let delta_record_count = fields.integer("deltaRecordCount")?;
     let commit_kind = fields.text("commitKind")?.unwrap_or("UNKNOWN");

@@ -7,11 +7,11 @@
 
 #[path = "../store/applying.rs"]
 mod applying;
-#[path = "../store/common.rs"]
-mod common;
 #[path = "../store/histories.rs"]
 mod histories;
 mod opening;
+#[path = "../store/samples.rs"]
+mod samples;
 #[path = "../store/trimming.rs"]
 mod trimming;
 #[path = "../store/waiting.rs"]
@@ -23,7 +23,7 @@ use asset_store::Store;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
-use common::{advance, apply, batch, commit, committed, key, newer, reached, rewrite};
+use samples::{advance, apply, batch, commit, committed, key, newer, reached, rewrite};
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 

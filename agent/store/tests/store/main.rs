@@ -3,16 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod applying;
-mod common;
 mod histories;
 mod opening;
+mod samples;
 mod trimming;
 mod waiting;
 
 use asset_store::Store;
 use tempfile::TempDir;
 
-use common::{advance, apply, batch, commit, committed, key, newer, reached, rewrite};
+use samples::{advance, apply, batch, commit, committed, key, newer, reached, rewrite};
 
 /// A database file in a folder that goes with it.
 struct File(TempDir);

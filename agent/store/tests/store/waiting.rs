@@ -42,7 +42,7 @@ pub async fn verdict(store: &Store, wait: &StoredWait) -> Decision {
         _ => (key.clone(), None),
     });
     let evaluation =
-        evaluate(&wait.dependency, &wait.baselines, Releasing::On, |key| loaded[key].knowledge());
+        evaluate(&wait.dependency, &wait.baselines, Releasing::On, 1, |key| loaded[key].knowledge());
     Decision {
         wait_id: wait.wait_id.clone(),
         wait_lock: wait.lock_version,

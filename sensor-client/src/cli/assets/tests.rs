@@ -26,6 +26,7 @@ fn orders() -> AssetState {
             watermark: Some(5_000),
             schema_id: Some(0),
             observed_at: at(11),
+            ..AssetVersion::default()
         }),
         hold: Some(AssetHold {
             reason: "REWOUND".into(),
@@ -34,6 +35,7 @@ fn orders() -> AssetState {
         }),
         revision: 42,
         update_time: at(12),
+        ..AssetState::default()
     }
 }
 

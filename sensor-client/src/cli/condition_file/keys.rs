@@ -17,9 +17,6 @@ pub const CONDITION: Keys = Keys {
         "since",
         "committedAfter",
         "watermarkGte",
-        "timezone",
-    ],
-    later: &[
         "maxWatermarkLagSeconds",
         "qualityStatus",
         "schemaStatus",
@@ -28,7 +25,9 @@ pub const CONDITION: Keys = Keys {
         "ignoreBackfill",
         "assurance",
         "match",
+        "timezone",
     ],
+    later: &[],
 };
 
 pub const GROUP: Keys =

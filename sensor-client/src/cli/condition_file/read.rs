@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use asset_proto::v1::{Condition, Group, Since};
+use asset_proto::v1::{Assurance, BackfillStatus, Condition, Group, Match, Quality, SchemaStatus, Since};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, SeqAccess, Visitor},
 };
 
-use super::keys::{CONDITION, GROUP, Keys};
+use super::{
+    keys::{CONDITION, GROUP, Keys},
+    words::OneOf,
+};
 
 /// The whole file.
 pub struct Document(pub Vec<Group>);
@@ -145,6 +148,8 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
     let mut since = None;
     let mut committed_after = None;
     let mut watermark_gte = None;
+    let (mut lag, mut quality, mut schema, mut tag) = (None, None, None, None);
+    let (mut backfill, mut ignore_backfill, mut assurance, mut matching) = (None, None, None, None);
     let mut timezone = None;
     let mut next = match first {
         Some(first) => Some(first),
@@ -159,6 +164,14 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
             "since" => once(&mut map, &key, &mut since)?,
             "committedAfter" => once(&mut map, &key, &mut committed_after)?,
             "watermarkGte" => once(&mut map, &key, &mut watermark_gte)?,
+            "maxWatermarkLagSeconds" => once(&mut map, &key, &mut lag)?,
+            "qualityStatus" => once(&mut map, &key, &mut quality)?,
+            "schemaStatus" => once(&mut map, &key, &mut schema)?,
+            "tag" => once(&mut map, &key, &mut tag)?,
+            "backfillStatus" => once(&mut map, &key, &mut backfill)?,
+            "ignoreBackfill" => once(&mut map, &key, &mut ignore_backfill)?,
+            "assurance" => once(&mut map, &key, &mut assurance)?,
+            "match" => once(&mut map, &key, &mut matching)?,
             "timezone" => once(&mut map, &key, &mut timezone)?,
             _ => return Err(A::Error::custom(CONDITION.refuse(&key))),
         }
@@ -172,6 +185,14 @@ fn condition<'de, A: MapAccess<'de>>(mut map: A, first: Option<String>) -> Resul
         since: since.map_or(Since::Unspecified, |FromWhen(since)| since).into(),
         committed_after: committed_after.map(|Moment(text)| text).unwrap_or_default(),
         watermark_gte: watermark_gte.map(|Moment(text)| text).unwrap_or_default(),
+        max_watermark_lag_seconds: lag,
+        quality_status: quality.map_or(Quality::Unspecified, |OneOf(word)| word).into(),
+        schema_status: schema.map_or(SchemaStatus::Unspecified, |OneOf(word)| word).into(),
+        tag: tag.unwrap_or_default(),
+        backfill_status: backfill.map_or(BackfillStatus::Unspecified, |OneOf(word)| word).into(),
+        ignore_backfill: ignore_backfill.unwrap_or_default(),
+        assurance: assurance.map_or(Assurance::Unspecified, |OneOf(word)| word).into(),
+        r#match: matching.map_or(Match::Unspecified, |OneOf(word)| word).into(),
         timezone: timezone.unwrap_or_default(),
     })
 }

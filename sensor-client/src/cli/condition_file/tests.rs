@@ -1,4 +1,4 @@
-use asset_proto::v1::{Condition, Since};
+use asset_proto::v1::{Assurance, BackfillStatus, Condition, Match, Quality, SchemaStatus, Since};
 
 use super::*;
 
@@ -19,12 +19,22 @@ fn all_three_forms_are_read() {
         since: Since::Registered.into(),
         committed_after: "20261130".into(),
         watermark_gte: "-5".into(),
+        max_watermark_lag_seconds: Some(600),
+        quality_status: Quality::Passed.into(),
+        schema_status: SchemaStatus::Compatible.into(),
+        tag: "day-*".into(),
+        backfill_status: BackfillStatus::None.into(),
+        ignore_backfill: true,
+        assurance: Assurance::Verified.into(),
+        r#match: Match::Newest.into(),
         timezone: "+08:00".into(),
         ..condition("paimon://ods/orders")
     };
     let one = br#"{"alias":"o","assetKey":"paimon://ods/orders","snapshotRequired":true,
         "minSnapshotId":9223372036854775807,"since":"registered","committedAfter":"20261130",
-        "watermarkGte":-5,"timezone":"+08:00"}"#;
+        "watermarkGte":-5,"timezone":"+08:00","maxWatermarkLagSeconds":600,"qualityStatus":"PASSED",
+        "schemaStatus":"compatible","tag":"day-*","backfillStatus":"NONE","ignoreBackfill":true,
+        "assurance":"VERIFIED","match":"newest"}"#;
     assert_eq!(parse(one), Ok(vec![group("", vec![full])]));
     assert_eq!(
         parse(br#"[{"assetKey":"a"},{"assetKey":"b"}]"#),
@@ -55,15 +65,19 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             r#"{"assetKey":"a","color":1}"#,
-            "unknown key `color`; a condition has `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 23",
+            "unknown key `color`; a condition has `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `maxWatermarkLagSeconds`, `qualityStatus`, `schemaStatus`, `tag`, `backfillStatus`, `ignoreBackfill`, `assurance`, `match`, `timezone` at line 1 column 23",
         ),
         (
             r#"{"groups":[{"conditions":[{"assetKey":"a","qualityStatus":1}]}]}"#,
-            "groups[0].conditions[0]: `qualityStatus` is not served by this version; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 57",
+            "groups[0].conditions[0].qualityStatus: invalid type: integer `1`, expected `qualityStatus` as `PASSED` or `FAILED` at line 1 column 59",
+        ),
+        (
+            r#"{"assetKey":"a","match":"oldest"}"#,
+            "match: `match` is `oldest`; it must be `HEAD` or `NEWEST` at line 1 column 32",
         ),
         (
             r#"{"qualityStatu":1}"#,
-            "unknown key `qualityStatu`; if `qualityStatus` was meant, this version does not serve it; it serves `assetKey`, `alias`, `snapshotRequired`, `minSnapshotId`, `since`, `committedAfter`, `watermarkGte`, `timezone` at line 1 column 15",
+            "unknown key `qualityStatu`; did you mean `qualityStatus`? at line 1 column 15",
         ),
         (
             r#"{"groups":[{"nam":"x"}]}"#,

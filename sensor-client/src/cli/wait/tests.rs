@@ -24,6 +24,7 @@ fn ready() -> ResolveDependencyResponse {
                 watermark: Some(1_795_960_800_000),
                 schema_id: Some(0),
                 observed_at: at(1_795_968_001),
+                ..PinnedVersion::default()
             },
             PinnedVersion {
                 asset_key: "paimon://lake/ods/users".into(),

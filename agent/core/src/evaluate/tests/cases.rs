@@ -2,12 +2,12 @@ use super::*;
 use crate::{
     change::Change,
     condition::{ConditionSpec, Since},
-    reason::sentence,
     samples::{
         NATIVE, OBSERVED_AT, advance, asset, at, check, committed, gap, group, key, one, orders, rewrite,
         wants, wants_min, wants_newer,
     },
     version::CommitClass,
+    words::{Language, sentence},
 };
 
 const ORDERS: &str = "paimon://ods/orders";
@@ -29,7 +29,7 @@ fn absent() -> World {
 fn evaluated(condition: ConditionSpec, began: &World, now: &World, releasing: Releasing) -> ConditionVerdict {
     let dependency = one(condition);
     let baselines = Baselines::begin(&dependency, lookup(began));
-    let mut evaluation = evaluate(&dependency, &baselines, releasing, lookup(now));
+    let mut evaluation = evaluate(&dependency, &baselines, releasing, NOW, lookup(now));
     evaluation.groups.remove(0).conditions.remove(0)
 }
 
@@ -38,12 +38,12 @@ fn told(verdict: &ConditionVerdict) -> String {
     let asset = verdict.asset.as_str();
     match &verdict.verdict {
         Verdict::Ready(pin) => {
-            format!("READY: {}", sentence(asset, &verdict.wanted, Ok(pin.snapshot_id)))
+            format!("READY: {}", sentence(asset, &verdict.wanted, Ok(pin.snapshot_id), Language::English))
         }
         Verdict::Blocked(reason) => {
             let args: Vec<_> = reason.args().iter().map(|(name, value)| format!("{name}={value}")).collect();
             let label = verdict.blocked_by().unwrap().as_label();
-            let text = sentence(asset, &verdict.wanted, Err(reason));
+            let text = sentence(asset, &verdict.wanted, Err(reason), Language::English);
             format!("{label} {}[{}]: {text}", reason.code(), args.join(" "))
         }
     }
@@ -204,7 +204,7 @@ fn every_reason_for_knowing_nothing_in_words() {
     ] {
         let dependency = one(wants(ORDERS));
         let lookup = |_: &AssetKey| Knowledge::Unread(&unread);
-        let evaluation = evaluate(&dependency, &Baselines::default(), Releasing::On, lookup);
+        let evaluation = evaluate(&dependency, &Baselines::default(), Releasing::On, NOW, lookup);
         assert_eq!(told(&evaluation.groups[0].conditions[0]), expected);
     }
 }
@@ -294,6 +294,7 @@ fn a_pin_is_the_data_version_or_who_carries_it() {
             watermark: Some(50),
             schema_id: Some(0),
             observed_at: OBSERVED_AT,
+            tag: None,
         };
         assert_eq!(verdict.verdict, Verdict::Ready(pin.clone()), "earliest {earliest}");
         // The store keeps pins as JSON.
@@ -320,7 +321,7 @@ fn all_of_a_group_or_another_group() {
     ] {
         let specs = groups.into_iter().map(|conditions| group("", conditions)).collect();
         let dependency = check(specs).unwrap();
-        let evaluation = evaluate(&dependency, &Baselines::default(), Releasing::On, lookup(&now));
+        let evaluation = evaluate(&dependency, &Baselines::default(), Releasing::On, NOW, lookup(&now));
         let pins = evaluation.pins().map(|pins| {
             let pins: Vec<_> = pins.iter().map(|pin| format!("{}={}", pin.name, pin.snapshot_id)).collect();
             pins.join(" ")

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 
+/// The time of now, which few conditions look at.
+const NOW: Millis = 1_000_000;
+
 /// What is known of a few assets.
 type World = BTreeMap<AssetKey, Option<Asset>>;
 

@@ -168,7 +168,7 @@ proptest! {
         let dependency = dependency(&groups);
         let (began, now) = worlds(&facts);
         let baselines = Baselines::begin(&dependency, lookup(&began));
-        let evaluation = evaluate(&dependency, &baselines, Releasing::On, lookup(&now));
+        let evaluation = evaluate(&dependency, &baselines, Releasing::On, NOW, lookup(&now));
 
         let mut first = None;
         for (specs, verdicts) in groups.iter().zip(&evaluation.groups) {
@@ -206,8 +206,8 @@ proptest! {
         let dependency = dependency(&groups);
         let (began, now) = worlds(&facts);
         let baselines = Baselines::begin(&dependency, lookup(&began));
-        let on = evaluate(&dependency, &baselines, Releasing::On, lookup(&now));
-        let paused = evaluate(&dependency, &baselines, Releasing::Paused, lookup(&now));
+        let on = evaluate(&dependency, &baselines, Releasing::On, NOW, lookup(&now));
+        let paused = evaluate(&dependency, &baselines, Releasing::Paused, NOW, lookup(&now));
         prop_assert_eq!(paused.pins(), None);
         let pairs = on.groups.iter().zip(&paused.groups);
         for (on, paused) in pairs.flat_map(|(on, paused)| on.conditions.iter().zip(&paused.conditions)) {
@@ -227,7 +227,7 @@ proptest! {
         let (began, now) = worlds(&facts);
         let baselines = Baselines::begin(&dependency, lookup(&began));
         let ready = |world: &World| {
-            evaluate(&dependency, &baselines, Releasing::On, lookup(world)).pins().is_some()
+            evaluate(&dependency, &baselines, Releasing::On, NOW, lookup(world)).pins().is_some()
         };
         let asks_for_watermarks = groups.iter().flatten().any(|spec| spec.watermark_gte.is_some());
         let before = ready(&now) && !asks_for_watermarks;

@@ -21,11 +21,11 @@ async fn a_wait_that_comes_after_a_load_began_does_not_begin_with_its_answer() {
     let mut views = Views::new(interest.clone(), readings, port);
     let key = Lake::key("orders");
 
-    views.attach(&key, 1);
+    views.attach(&key, 1, Depth::Head);
     assert!(interest.has(&key));
     views.detach(&key, 1);
     assert!(!interest.has(&key), "nobody looks at it any more");
-    views.attach(&key, 2);
+    views.attach(&key, 2, Depth::Head);
     assert!(!views.learn_loaded(&key, known(1)), "that was asked for by the wait before");
     assert!(!views.all_loaded(std::slice::from_ref(&key)));
     views.loaded();
@@ -43,7 +43,7 @@ async fn what_is_older_than_what_is_known_changes_nothing() {
     let mut views = Views::new(Arc::default(), readings, port);
     let key = Lake::key("orders");
     assert!(!views.learn(&key, known(1)), "nobody looks at it");
-    views.attach(&key, 1);
+    views.attach(&key, 1, Depth::Head);
     assert!(views.learn(&key, known(2)));
     for older in [known(1), known(2), Loaded::Absent, Loaded::Unknown] {
         assert!(!views.learn(&key, older));

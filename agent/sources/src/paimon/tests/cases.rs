@@ -23,8 +23,9 @@ async fn a_first_read_is_never_cut_but_bounded() {
     let Poll::Changed { changes, more, .. } = follower.poll(&lake, Depth::Strict).await.unwrap() else {
         panic!("expected changes");
     };
-    assert_eq!((changes.len(), more), (1000, false));
-    assert_eq!(word(&changes[0]), "+6");
+    // The schema, and the newest thousand commits.
+    assert_eq!((changes.len(), more), (1001, false));
+    assert_eq!((word(&changes[0]), word(&changes[1])), ("schema 0".into(), "+6".into()));
     lake.append([1006], "a");
     assert_eq!(follower.strict(&lake).await, "+1006");
 }
@@ -53,7 +54,10 @@ async fn an_idle_poll_costs_one_request() {
     assert_eq!(follower.fast(&lake).await, "unchanged");
     assert_eq!(std::mem::take(&mut *requests.lock().unwrap()), ["read snapshot-4"]);
     assert_eq!(follower.strict(&lake).await, "unchanged");
-    assert_eq!(std::mem::take(&mut *requests.lock().unwrap()), ["list snapshot", "read snapshot-3"]);
+    assert_eq!(
+        std::mem::take(&mut *requests.lock().unwrap()),
+        ["list snapshot", "read snapshot-3", "list tag", "list schema"]
+    );
 }
 
 #[tokio::test]

@@ -93,7 +93,12 @@ impl Run {
                     prop_assert!(*earliest > self.expired, "told once");
                     self.expired = *earliest;
                 }
-                Change::NewHistory { .. } | Change::Gone | Change::Back => {
+                Change::Schema { id } => prop_assert!(first_read && *id == 0, "told once: {id}"),
+                Change::NewHistory { .. }
+                | Change::Tagged { .. }
+                | Change::Untagged { .. }
+                | Change::Gone
+                | Change::Back => {
                     prop_assert!(false, "no break: {:?}", change)
                 }
             }

@@ -1,5 +1,6 @@
 //! Polls over tables that are written as files, by what is known of the format.
 
+mod beside;
 mod breaks;
 mod cases;
 mod history;
@@ -173,7 +174,9 @@ pub fn words(poll: Result<Poll, SourceError>) -> String {
         Ok(Poll::Absent { .. }) => "absent".into(),
         Ok(Poll::Suspect(_)) => "suspect".into(),
         Ok(Poll::Changed { changes, more, .. }) => {
-            let mut words: Vec<String> = changes.iter().map(word).collect();
+            // The schema that a table was made with goes without saying.
+            let said = |change: &&Change| !matches!(change, Change::Schema { id: 0 });
+            let mut words: Vec<String> = changes.iter().filter(said).map(word).collect();
             if more {
                 words.push("more".into());
             }
@@ -208,6 +211,9 @@ fn word(change: &Change) -> String {
             });
             std::iter::once(cause).chain(commits).collect::<Vec<_>>().join(" ")
         }
+        Change::Tagged { name, found } => format!("tag {name}={}", found.ordinal),
+        Change::Untagged { name } => format!("untag {name}"),
+        Change::Schema { id } => format!("schema {id}"),
         Change::Gone => "gone".into(),
         Change::Back => "back".into(),
     }
