@@ -1,3 +1,5 @@
+mod facts;
+
 use proptest::{collection::vec, option, prelude::*, sample::Index};
 
 use super::*;

@@ -1,4 +1,5 @@
 mod cases;
+mod looking_back;
 mod model;
 
 use std::collections::BTreeMap;
