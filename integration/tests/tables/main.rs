@@ -9,6 +9,7 @@ mod expiry;
 mod hints;
 mod history;
 mod random;
+mod tags;
 mod watermarks;
 
 use std::path::Path;

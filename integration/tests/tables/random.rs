@@ -3,7 +3,7 @@
 //!
 //! `ASSET_TEST_SEED` replays a run; the seed of each run is printed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use asset_integration::scene::{SOON, Scene};
@@ -27,6 +27,7 @@ enum Step {
     Compact,
     AddColumn,
     Tag,
+    Untag,
     Rollback,
     /// A branch from the newest snapshot, some commits, and back to the branch.
     FastForward,
@@ -101,6 +102,12 @@ impl Course {
                     writer.create_tag(TABLE, &name, None).await.unwrap();
                 }
             }
+            Step::Untag => {
+                let tags: Vec<String> = writer.tags(TABLE).await.unwrap().into_keys().collect();
+                if let Some(tag) = self.rng.choice(&tags) {
+                    writer.delete_tag(TABLE, tag).await.unwrap();
+                }
+            }
             Step::Rollback => {
                 let there = self.snapshots().await;
                 if let Some(to) = self.rng.choice(&there) {
@@ -171,7 +178,30 @@ impl Course {
         if let Err(error) = equal.await {
             panic!("{error}: {:#?} is not {expected:#?}", self.log().await);
         }
-        eprintln!("{} snapshots at the end, {open} waits were open", expected.len());
+        // Tags are seen in reads that see everything, every tenth.
+        let expected_tags = self.writer.tags(TABLE).await.unwrap();
+        let equal = deadline::until("the tags are what the library reports", SOON, async || {
+            (self.tags().await == expected_tags).then_some(())
+        });
+        if let Err(error) = equal.await {
+            panic!("{error}: {:#?} is not {expected_tags:#?}", self.tags().await);
+        }
+        eprintln!(
+            "{} snapshots and {} tags at the end, {open} waits were open",
+            expected.len(),
+            expected_tags.len()
+        );
+    }
+
+    /// The tags that the agent knows, with the snapshots that they name.
+    async fn tags(&self) -> BTreeMap<String, i64> {
+        let query = "SELECT t.name, t.snapshot_id FROM t_ds_asset_tag t \
+                     JOIN t_ds_asset_state s ON s.asset_id = t.asset_id \
+                     WHERE s.asset_key = ? AND t.snapshot_id IS NOT NULL";
+        let rows = stored::rows(&self.scene.database, query, &[KEY]).await.unwrap();
+        let row =
+            |row: &Value| (row["name"].as_str().unwrap().to_owned(), row["snapshot_id"].as_i64().unwrap());
+        rows.iter().map(row).collect()
     }
 
     /// What the agent takes for readable in the history of now, oldest first.
@@ -216,6 +246,7 @@ async fn three_hundred_operations_of_pypaimon() {
         (Step::Overwrite, 2),
         (Step::AddColumn, 1),
         (Step::Tag, 2),
+        (Step::Untag, 1),
         (Step::Rollback, 3),
         (Step::Recreate, 1),
         (Step::Wait, 3),

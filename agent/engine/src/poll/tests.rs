@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use asset_store::BatchOutcome;
+use asset_core::{
+    facts::Quality,
+    report::{Report, ReportBody, VersionName},
+};
+use asset_store::{BatchOutcome, EventQuery, ReportOutcome, ReportRequest, Role};
 use tokio::{
     task::yield_now,
     time::{Instant, advance},
@@ -272,5 +276,73 @@ async fn two_pollers_of_one_table_agree() {
         let head = asset.latest().map(|(at, version)| (at.ordinal, version.commit.fingerprint.clone()));
         assert_eq!(head.as_ref(), history.last(), "seed {seed}");
         assert!(asset.generation() <= 1 + rollbacks, "seed {seed}: {rollbacks} made {}", asset.generation());
+    }
+}
+
+/// Verdicts that are pushed a hundred times a second beside two pollers: each poll that looks after a commit
+/// publishes it, each rollback makes one generation, and no verdict is lost.
+#[tokio::test]
+async fn pushed_verdicts_starve_no_poller() {
+    let bench = Bench::new().await;
+    let key = Lake::key("orders");
+    let mut pollers = [TablePoll::new(key.clone()), TablePoll::new(key.clone())];
+    bench.turn(&mut pollers[0]).await;
+
+    let (store, asset, stop) = (bench.store.clone(), key.clone(), CancellationToken::new());
+    let stopped = stop.clone();
+    let reporter = tokio::spawn(async move {
+        let mut tick = tokio::time::interval(Duration::from_millis(10));
+        let mut acknowledged = 0_i64;
+        while !stopped.is_cancelled() {
+            tick.tick().await;
+            let report = verdict(acknowledged);
+            let request = ReportRequest { key: asset.clone(), role: Role::Read, report, received: 1 };
+            let reported = store.report(vec![request]).await.unwrap();
+            assert!(matches!(reported.outcomes[0], ReportOutcome::Stored { .. }), "{reported:?}");
+            acknowledged += 1;
+        }
+        acknowledged
+    });
+    let mut next = 4;
+    for round in 0..60 {
+        bench.lake.commit("orders", next, &format!("r{round}-{next}"));
+        // The other one moved the cursor: the first look may be thrown away for that, never for a verdict.
+        bench.turn(&mut pollers[round % 2]).await;
+        bench.turn(&mut pollers[round % 2]).await;
+        assert_eq!(bench.head().await, (Some(next), None), "round {round}");
+        next += 1;
+        if round % 20 == 19 {
+            for id in next - 2..next {
+                bench.lake.remove("orders", id);
+            }
+            next -= 2;
+            // A break counts when two reads of one poller saw it.
+            for turn in 0..6 {
+                bench.turn(&mut pollers[turn % 2]).await;
+            }
+        }
+    }
+    stop.cancel();
+    let acknowledged = reporter.await.unwrap();
+    assert!(acknowledged > 20, "{acknowledged} verdicts were pushed");
+    let (found, _) = bench.store.load(std::slice::from_ref(&key)).await.unwrap();
+    let asset_store::Loaded::Known(asset) = &found[&key] else { panic!("{found:?}") };
+    assert_eq!(asset.generation(), 4, "three rollbacks");
+    let query = EventQuery {
+        event_type: Some("QUALITY_CHECK_PASSED".into()),
+        limit: 10_000,
+        ..EventQuery::default()
+    };
+    assert_eq!(bench.store.events(&query).await.unwrap().events.len() as i64, acknowledged);
+}
+
+/// A verdict on one of the first snapshots, the so-manieth.
+fn verdict(number: i64) -> Report {
+    let version = VersionName { snapshot_id: number % 9 + 1, fingerprint: None };
+    Report {
+        event_id: Some(format!("v{number}")),
+        reporter: "r".into(),
+        event_time: Some(number),
+        body: ReportBody::Quality { version, status: Quality::Passed, read_time: None },
     }
 }
