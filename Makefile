@@ -73,9 +73,9 @@ lint: check-all $(CARGO_DENY_STAMP)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(TOOLS)/bin/cargo-deny --log-level error --locked check licenses bans sources
 
-bench: check-run $(PYTHON_STAMP) $(GRPCURL_STAMP)
+bench: check-all $(PYTHON_STAMP) $(GRPCURL_STAMP)
 	cargo build --locked --release --workspace --bins
-	$(TARGET)/release/asset-bench
+	scripts/with-postgres $(TARGET)/release/asset-bench
 
 tools: check-all $(PYTHON_STAMP) $(GRPCURL_STAMP) $(CARGO_DENY_STAMP) $(PAIMON_JAVA_STAMP)
 

@@ -50,7 +50,7 @@ fn start(program: &str, arguments: &[&str]) -> Result<Running> {
     // What the one who runs the tests has set is none of theirs.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("ASSET_SENSOR_") || name.starts_with("ASSET_AGENT_") {
+        if ["ASSET_SENSOR_", "ASSET_AGENT_", "LC_", "LANG"].iter().any(|own| name.starts_with(own)) {
             command.env_remove(name.as_ref());
         }
     }

@@ -4,7 +4,7 @@ use asset_proto::v1::{
     Group, ResolveDependencyRequest, ResolveDependencyResponse, Wait as Identity,
     dependency_service_client::DependencyServiceClient, resolve_dependency_response::Status as Says,
 };
-use tonic::{Status, Streaming, transport::Channel};
+use tonic::{Request, Status, Streaming, metadata::AsciiMetadataValue, transport::Channel};
 
 use crate::{
     client::Client,
@@ -22,6 +22,9 @@ pub struct WaitRequest {
     pub identity: Option<Identity>,
     /// When to give up. `None`: never.
     pub deadline: Option<Deadline>,
+    /// Languages that the reasons are wanted in, as HTTP's `Accept-Language` has them: `zh` or `en`. `None`:
+    /// English.
+    pub language: Option<String>,
 }
 
 /// What happens while waiting.
@@ -50,13 +53,16 @@ pub struct Wait {
 impl Wait {
     pub(crate) fn new(client: Client, request: WaitRequest) -> Self {
         let steady = request.deadline.map(|deadline| deadline.steady());
-        let conditions = Conditions(ResolveDependencyRequest {
+        let request_of = ResolveDependencyRequest {
             groups: request.groups,
             wait: request.identity,
             deadline: request.deadline.map(|deadline| deadline.wall().into()),
             resume_after_revision: 0,
             resume_token: String::new(),
-        });
+        };
+        // One that is no header value asks for nothing.
+        let language = request.language.and_then(|list| list.parse().ok());
+        let conditions = Conditions(request_of, language);
         Self { stream: Returning::new(client, conditions, steady), last: None, over: false }
     }
 
@@ -115,13 +121,16 @@ impl Wait {
 }
 
 /// The request as it is sent next: with all that was heard so far.
-struct Conditions(ResolveDependencyRequest);
+struct Conditions(ResolveDependencyRequest, Option<AsciiMetadataValue>);
 
 impl Subscription for Conditions {
     type Message = ResolveDependencyResponse;
 
     fn open(&self, channel: Channel) -> BoxFuture<Result<Streaming<ResolveDependencyResponse>, Status>> {
-        let request = self.0.clone();
+        let mut request = Request::new(self.0.clone());
+        if let Some(language) = &self.1 {
+            request.metadata_mut().insert("accept-language", language.clone());
+        }
         Box::pin(async move {
             let mut client = DependencyServiceClient::new(channel);
             Ok(client.resolve_dependency(request).await?.into_inner())

@@ -61,11 +61,11 @@ fn unread_missing(why: &Unread, language: Language) -> String {
     match why {
         Unread::NoCatalog => language.says(
             "a catalog of the agent's configuration that has this table",
-            "Agent 的配置中包含这张表的 catalog",
+            "Agent 的配置中包含这张表的目录",
         ),
         Unread::NotListed => language.says(
             "this table in `tables` of its catalog, or `discover: true` there",
-            "在其 catalog 的 `tables` 中列出这张表，或在那里设置 `discover: true`",
+            "在其目录的 `tables` 中列出这张表，或在那里设置 `discover: true`",
         ),
         Unread::PollingOff => language.says(
             "an agent that reads tables: its configuration has `paimon-polling.enabled: false`",
@@ -89,48 +89,48 @@ impl Reason {
     pub fn found(&self, language: Language) -> String {
         match (self, language) {
             (Self::Unread(why), _) => unread_found(why, language),
-            (Self::TableAbsent, _) => language.says("no such table in its catalog", "catalog 中没有这张表"),
-            (Self::NoSnapshot, _) => language.says("a table without a snapshot", "一张没有 snapshot 的表"),
+            (Self::TableAbsent, _) => language.says("no such table in its catalog", "目录中没有这张表"),
+            (Self::NoSnapshot, _) => language.says("a table without a snapshot", "一张没有快照的表"),
             (
                 Self::BelowMinSnapshot { found, head: Some(head), .. }
                 | Self::NotNewer { found, head: Some(head) },
                 _,
             ) => match language {
                 English => format!("data snapshot {found} (newer ones up to {head} brought no data)"),
-                Chinese => format!("数据 snapshot {found}（之后直到 {head} 都没有新数据）"),
+                Chinese => format!("数据快照 {found}（之后直到 {head} 都没有新数据）"),
             },
             (Self::CommittedEarly { found, committed: Some(at), .. }, English) => {
                 format!("snapshot {found}, committed {}", show_moment(*at))
             }
             (Self::CommittedEarly { found, committed: Some(at), .. }, Chinese) => {
-                format!("snapshot {found}，提交于 {}", show_moment(*at))
+                format!("快照 {found}，提交于 {}", show_moment(*at))
             }
             (Self::CommittedEarly { found, committed: None, .. }, English) => {
                 format!("snapshot {found} without a commit time")
             }
             (Self::CommittedEarly { found, committed: None, .. }, Chinese) => {
-                format!("snapshot {found}，没有提交时间")
+                format!("快照 {found}，没有提交时间")
             }
             (
                 Self::BelowWatermark { found, watermark, .. } | Self::WatermarkLags { found, watermark, .. },
                 _,
             ) => match (watermark, language) {
                 (Some(mark), English) => format!("snapshot {found} with watermark {}", show_moment(*mark)),
-                (Some(mark), Chinese) => format!("snapshot {found}，watermark 为 {}", show_moment(*mark)),
+                (Some(mark), Chinese) => format!("快照 {found}，水位线为 {}", show_moment(*mark)),
                 (None, English) => format!("snapshot {found} without a watermark"),
-                (None, Chinese) => format!("snapshot {found}，没有 watermark"),
+                (None, Chinese) => format!("快照 {found}，没有水位线"),
             },
             (Self::OtherQuality { found, said: None, .. }, English) => {
                 format!("snapshot {found}, which no check spoke about")
             }
             (Self::OtherQuality { found, said: None, .. }, Chinese) => {
-                format!("snapshot {found}，尚无质量检查结果")
+                format!("快照 {found}，尚无质量检查结果")
             }
             (Self::OtherQuality { found, said: Some((quality, at, by)), .. }, _) => {
                 let (quality, at) = (quality.as_str(), show_moment(*at));
                 match language {
                     English => format!("snapshot {found} with quality {quality} ({by}, {at})"),
-                    Chinese => format!("snapshot {found}，质量为 {quality}（{by}，{at}）"),
+                    Chinese => format!("快照 {found}，质量为 {quality}（{by}，{at}）"),
                 }
             }
             (Self::OtherSchemaStatus { found, schema, status, .. }, _) => match (schema, status, language) {
@@ -138,40 +138,43 @@ impl Reason {
                     format!("snapshot {found} with schema {schema}, which is {}", status.as_str())
                 }
                 (Some(schema), Some(status), Chinese) => {
-                    format!("snapshot {found}，schema {schema} 的状态为 {}", status.as_str())
+                    format!("快照 {found}，schema {schema} 的状态为 {}", status.as_str())
                 }
                 (_, _, English) => format!("snapshot {found} that does not say its schema"),
-                (_, _, Chinese) => format!("snapshot {found}，未说明 schema"),
+                (_, _, Chinese) => format!("快照 {found}，未说明 schema"),
             },
             (Self::NoTag { latest: Some(latest), .. }, English) => {
                 format!("other tags, the latest is {latest}")
             }
             (Self::NoTag { latest: Some(latest), .. }, Chinese) => {
-                format!("只有其他 tag，最新的是 {latest}")
+                format!("只有其他标签，最新的是 {latest}")
             }
-            (Self::NoTag { latest: None, .. }, _) => language.says("no tag", "没有 tag"),
+            (Self::NoTag { latest: None, .. }, _) => language.says("no tag", "没有标签"),
             (Self::OtherBackfillStatus { found, .. }, _) => backfill(*found, language),
             (Self::DuringBackfill { found, backfill }, English) => {
                 format!("snapshot {found}, committed during backfill {backfill}")
             }
             (Self::DuringBackfill { found, backfill }, Chinese) => {
-                format!("snapshot {found}，在回填 {backfill} 期间提交")
+                format!("快照 {found}，在回填 {backfill} 期间提交")
             }
             (Self::OnlyReported { found, .. }, English) => {
                 format!("snapshot {found}, known by a report only")
             }
-            (Self::OnlyReported { found, .. }, Chinese) => format!("snapshot {found}，仅由上报得知"),
+            (Self::OnlyReported { found, .. }, Chinese) => format!("快照 {found}，仅由上报得知"),
             (Self::NotReadable { found }, English) => format!("snapshot {found}, which has expired"),
-            (Self::NotReadable { found }, Chinese) => format!("snapshot {found}，已过期"),
+            (Self::NotReadable { found }, Chinese) => format!("快照 {found}，已过期"),
             (Self::TableGone { .. }, _) => {
-                language.says("a table that is gone from its catalog", "一张已从 catalog 中消失的表")
+                language.says("a table that is gone from its catalog", "一张已从目录中消失的表")
             }
             (
                 Self::BelowMinSnapshot { found, .. }
                 | Self::NotNewer { found, .. }
                 | Self::AgentPaused { found },
                 _,
-            ) => format!("snapshot {found}"),
+            ) => match language {
+                English => format!("snapshot {found}"),
+                Chinese => format!("快照 {found}"),
+            },
         }
     }
 
@@ -180,9 +183,9 @@ impl Reason {
         match (self, language) {
             (Self::Unread(why), _) => unread_missing(why, language),
             (Self::TableAbsent, _) => {
-                language.says("the table and its first snapshot", "这张表及其第一个 snapshot")
+                language.says("the table and its first snapshot", "这张表及其第一个快照")
             }
-            (Self::NoSnapshot, _) => language.says("the first snapshot", "第一个 snapshot"),
+            (Self::NoSnapshot, _) => language.says("the first snapshot", "第一个快照"),
             (Self::BelowMinSnapshot { wanted, found, .. }, English) => {
                 format!("{} behind", wanted.saturating_sub(*found))
             }
@@ -190,7 +193,7 @@ impl Reason {
                 format!("还差 {}", wanted.saturating_sub(*found))
             }
             (Self::NotNewer { .. }, _) => {
-                language.says("a newer snapshot with data", "更新的、带有数据的 snapshot")
+                language.says("a newer snapshot with data", "更新的、带有数据的快照")
             }
             (Self::CommittedEarly { wanted, committed: Some(at), .. }, English) => {
                 format!("a later commit, this one was {} too early", show_distance(*at, *wanted))
@@ -212,7 +215,7 @@ impl Reason {
                 let most = show_distance(0, max_seconds.saturating_mul(1_000));
                 match language {
                     English => format!("a newer watermark, this one lags {lag} where {most} is the most"),
-                    Chinese => format!("更新的 watermark，当前落后 {lag}，最多允许 {most}"),
+                    Chinese => format!("更新的水位线，当前落后 {lag}，最多允许 {most}"),
                 }
             }
             (
@@ -220,18 +223,16 @@ impl Reason {
                 _,
             ) => language.says(
                 "a first watermark: does the job that writes this table set one?",
-                "第一个 watermark：写这张表的作业是否设置了 watermark？",
+                "第一个水位线：写这张表的作业是否设置了水位线？",
             ),
             (Self::OtherQuality { found, wanted, .. }, English) => {
                 format!("a check that reports {} for snapshot {found}", wanted.as_str())
             }
             (Self::OtherQuality { found, wanted, .. }, Chinese) => {
-                format!("针对 snapshot {found} 上报 {} 的质量检查", wanted.as_str())
+                format!("针对快照 {found} 上报 {} 的质量检查", wanted.as_str())
             }
-            (Self::OtherSchemaStatus { schema: None, .. }, _) => language.says(
-                "a snapshot that says which schema it was written with",
-                "说明了写入 schema 的 snapshot",
-            ),
+            (Self::OtherSchemaStatus { schema: None, .. }, _) => language
+                .says("a snapshot that says which schema it was written with", "说明了写入 schema 的快照"),
             (Self::OtherSchemaStatus { wanted, schema: Some(schema), .. }, English) => {
                 format!("schema {schema} as {} (`asset-sensor report schema`)", wanted.as_str())
             }
@@ -239,19 +240,20 @@ impl Reason {
                 format!("schema {schema} 的状态变为 {}（`asset-sensor report schema`）", wanted.as_str())
             }
             (Self::NoTag { wanted, .. }, English) => format!("a tag {wanted}"),
-            (Self::NoTag { wanted, .. }, Chinese) => format!("tag {wanted}"),
+            (Self::NoTag { wanted, .. }, Chinese) => format!("标签 {wanted}"),
             (Self::OtherBackfillStatus { wanted, .. }, _) => backfill(*wanted, language),
-            (Self::DuringBackfill { .. }, _) => language
-                .says("a snapshot that was not committed during a backfill", "不在回填期间提交的 snapshot"),
+            (Self::DuringBackfill { .. }, _) => {
+                language.says("a snapshot that was not committed during a backfill", "不在回填期间提交的快照")
+            }
             (Self::OnlyReported { .. }, _) => language.says(
                 "an agent that reads the table itself: no catalog of its configuration has it",
-                "由 Agent 亲自读取该表：其配置中没有包含这张表的 catalog",
+                "由 Agent 亲自读取该表：其配置中没有包含这张表的目录",
             ),
             (Self::NotReadable { .. }, _) => {
-                language.says("a snapshot that can be read", "一个可以读取的 snapshot")
+                language.says("a snapshot that can be read", "一个可以读取的快照")
             }
             (Self::TableGone { .. }, _) => {
-                language.says("the table, back in its catalog", "这张表重新出现在 catalog 中")
+                language.says("the table, back in its catalog", "这张表重新出现在目录中")
             }
             (Self::AgentPaused { .. }, _) => language.says(
                 "an agent that releases: its configuration has `enabled: false`",
@@ -265,9 +267,12 @@ impl Wanted {
     /// What is wanted, in a few words.
     pub fn words(&self, language: Language) -> String {
         let subject = match (self.min_snapshot_id, self.matching) {
-            (Some(min), _) => format!("snapshot >= {min}"),
-            (None, Match::Head) => language.says("a snapshot", "snapshot"),
-            (None, Match::Newest) => language.says("any snapshot", "任一 snapshot"),
+            (Some(min), _) => match language {
+                English => format!("snapshot >= {min}"),
+                Chinese => format!("快照 >= {min}"),
+            },
+            (None, Match::Head) => language.says("a snapshot", "快照"),
+            (None, Match::Newest) => language.says("any snapshot", "任一快照"),
         };
         let rest = self.clauses(language);
         match (language, self.min_snapshot_id, rest.is_empty()) {
@@ -289,11 +294,11 @@ impl Wanted {
         match self.newer_than {
             Some(Some(id)) => say(
                 format!("newer than {id}, the head when the wait began"),
-                format!("新于等待开始时的最新 snapshot {id}"),
+                format!("新于等待开始时的最新快照 {id}"),
             ),
             Some(None) => say(
                 "newer than the head when the wait began".to_owned(),
-                "新于等待开始时的最新 snapshot".to_owned(),
+                "新于等待开始时的最新快照".to_owned(),
             ),
             None => {}
         }
@@ -301,11 +306,11 @@ impl Wanted {
             say(format!("committed at {at} or later"), format!("提交时间不早于 {at}"));
         }
         if let Some(mark) = self.watermark_gte.map(show_moment) {
-            say(format!("with watermark >= {mark}"), format!("watermark >= {mark}"));
+            say(format!("with watermark >= {mark}"), format!("水位线 >= {mark}"));
         }
         if let Some(seconds) = self.max_watermark_lag_seconds {
             let lag = show_distance(0, Millis::saturating_mul(seconds, 1_000));
-            say(format!("with a watermark at most {lag} old"), format!("watermark 落后不超过 {lag}"));
+            say(format!("with a watermark at most {lag} old"), format!("水位线落后不超过 {lag}"));
         }
         if let Some(quality) = self.quality {
             say(format!("with quality {}", quality.as_str()), format!("质量为 {}", quality.as_str()));
@@ -317,7 +322,7 @@ impl Wanted {
             );
         }
         if let Some(tag) = &self.tag {
-            say(format!("with tag {}", tag.as_str()), format!("带有 tag {}", tag.as_str()));
+            say(format!("with tag {}", tag.as_str()), format!("带有标签 {}", tag.as_str()));
         }
         if let Some(status) = self.backfill {
             say(format!("with backfills {}", status.as_str()), format!("回填状态为 {}", status.as_str()));
@@ -337,16 +342,19 @@ pub fn sentence(asset: &str, wanted: &Wanted, verdict: Result<i64, &Reason>, lan
     let wanted = wanted.words(language);
     match (verdict, language) {
         (Ok(pinned), English) => format!("{asset}: needs {wanted}, has snapshot {pinned}"),
-        (Ok(pinned), Chinese) => format!("{asset}：需要 {wanted}；现有 snapshot {pinned}"),
+        (Ok(pinned), Chinese) => format!("{asset}：需要{wanted}；现有快照 {pinned}"),
         (Err(reason), English) => format!(
             "{asset}: needs {wanted}, has {}; missing: {}",
             reason.found(language),
             reason.missing(language)
         ),
         (Err(reason), Chinese) => format!(
-            "{asset}：需要 {wanted}；现有 {}；缺少：{}",
+            "{asset}：需要{wanted}；现有{}；缺少：{}",
             reason.found(language),
             reason.missing(language)
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

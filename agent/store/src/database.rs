@@ -110,6 +110,8 @@ impl Database {
     async fn open_postgres(url: &str) -> Result<Self, StoreError> {
         let bad = |reason| StoreError::Url { url: "postgres://…".to_owned(), reason };
         let options = PgConnectOptions::from_str(url).map_err(|_| bad("not a PostgreSQL URL"))?;
+        // A plan that was made while a table was small would be kept when it has grown.
+        let options = options.options([("plan_cache_mode", "force_custom_plan")]);
         let at = format!("{}:{}", options.get_host(), options.get_port());
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)

@@ -103,3 +103,26 @@ print((at + datetime.timedelta(seconds=int(sys.argv[2]))).isoformat(timespec='mi
     let output = python.args(["-c", script, from.as_str().unwrap(), &seconds.to_string()]).output();
     String::from_utf8(output.await.unwrap().stdout).unwrap().trim().to_owned()
 }
+
+#[tokio::test]
+async fn reasons_read_in_the_callers_language() {
+    let scene = Scene::start().await.unwrap();
+    let condition = json!({"asset_key": "paimon://ods/orders", "quality_status": "QUALITY_PASSED"});
+    let request = json!({"groups": [{"conditions": [condition]}]});
+    for (language, parts) in [
+        ("zh-CN,zh;q=0.9", ["需要快照，质量为 PASSED", "缺少："]),
+        ("en", ["needs a snapshot with quality", "missing: "]),
+    ] {
+        let outcome = scene
+            .grpcurl()
+            .header(format!("accept-language: {language}"))
+            .call("asset.v1.DependencyService/EvaluateDependency", &request)
+            .await
+            .unwrap();
+        let answer = &outcome.messages().unwrap()[0];
+        let sentence = answer["groups"][0]["conditions"][0]["sentence"].as_str().unwrap();
+        for part in parts {
+            assert!(sentence.contains(part), "{part} in {sentence}");
+        }
+    }
+}

@@ -80,7 +80,12 @@ impl Plan {
     }
 
     fn request(&self) -> WaitRequest {
-        WaitRequest { groups: self.groups.clone(), identity: self.identity.clone(), deadline: None }
+        WaitRequest {
+            groups: self.groups.clone(),
+            identity: self.identity.clone(),
+            deadline: None,
+            language: None,
+        }
     }
 }
 

@@ -88,12 +88,11 @@ async fn a_schema_change_without_a_snapshot_is_seen_and_waits_for_approval() {
     let compatible = json!({"asset_key": KEY, "schema_status": "SCHEMA_STATUS_COMPATIBLE"});
     assert_eq!(pinned(&scene, &compatible).await, Some(1));
 
-    let schema = writer.add_column(TABLE, "more", "INT").await.unwrap();
+    let schema = writer.add_column(TABLE, "more", "INT").await.unwrap().to_string();
     scene
         .asset_until("the schema is seen", KEY, |answer| {
             let state = &answer["state"];
-            state["schemaId"] == schema.to_string()
-                && state["schemaStatus"] == "SCHEMA_STATUS_PENDING_APPROVAL"
+            state["schemaId"] == schema.as_str() && state["schemaStatus"] == "SCHEMA_STATUS_PENDING_APPROVAL"
         })
         .await
         .unwrap();
@@ -101,8 +100,7 @@ async fn a_schema_change_without_a_snapshot_is_seen_and_waits_for_approval() {
     writer.append(TABLE, 1).await.unwrap();
     scene.latest_is(KEY, 2).await.unwrap();
     assert_eq!(pinned(&scene, &compatible).await, None);
-    let approve =
-        ["report", "schema", "--asset", KEY, "--schema", &schema.to_string(), "--status", "APPROVED"];
+    let approve = ["report", "schema", "--asset", KEY, "--schema", &schema, "--status", "APPROVED"];
     let ended = scene.sensor(&approve).unwrap().ended(SOON).await.unwrap();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(pinned(&scene, &compatible).await, Some(2));

@@ -49,12 +49,20 @@ impl Args {
             ConditionArgs::File(file) => condition_file::load(&file)?,
         };
         Ok(Plan {
-            request: WaitRequest { groups, identity, deadline: None },
+            request: WaitRequest { groups, identity, deadline: None, language: language() },
             timeout: self.timeout,
             clock,
             acknowledge_within,
         })
     }
+}
+
+/// The language of the environment, as every program reads it: `zh_CN.UTF-8` asks for Chinese.
+fn language() -> Option<String> {
+    let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    Some(set?.split(['.', '@']).next()?.replace('_', "-"))
 }
 
 /// Waits, prints the outcome, and acknowledges it.

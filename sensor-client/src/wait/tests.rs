@@ -44,6 +44,7 @@ fn request() -> WaitRequest {
         }],
         identity: Some(Identity { project_code: 1, ..Default::default() }),
         deadline: None,
+        language: None,
     }
 }
 

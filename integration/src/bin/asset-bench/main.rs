@@ -9,6 +9,7 @@ mod client;
 mod commit_to_ready;
 mod fan_out;
 mod figures;
+mod ingest;
 mod rig;
 
 use std::env;
@@ -16,10 +17,11 @@ use std::env;
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
-asset-bench [all | commit-to-ready | fan-out]
+asset-bench [all | commit-to-ready | fan-out | ingest]
 
   commit-to-ready  a commit on disk until the waiting client has READY: 100 tables, 1 s scan
-  fan-out          a poll's hand-over until 1,000 waiting clients have READY";
+  fan-out          a poll's hand-over until 1,000 waiting clients have READY
+  ingest           reports until they are on disk, SQLite and (under scripts/with-postgres) PostgreSQL";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -28,10 +30,12 @@ async fn main() -> Result<()> {
     match arguments[..] {
         [] | ["all"] => {
             commit_to_ready::run().await?;
-            fan_out::run().await
+            fan_out::run().await?;
+            ingest::run().await
         }
         ["commit-to-ready"] => commit_to_ready::run().await,
         ["fan-out"] => fan_out::run().await,
+        ["ingest"] => ingest::run().await,
         [baseline::COMMAND, folder, address] => baseline::serve(folder.as_ref(), address.parse()?).await,
         ["help" | "-h" | "--help"] => {
             figures::say(USAGE);
