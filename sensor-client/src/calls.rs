@@ -4,9 +4,9 @@ use std::pin::pin;
 
 use asset_proto::v1::{
     AcknowledgeWaitRequest, AssetEvent, AssetState, EventOutcome, GetAssetRequest, GetAssetResponse,
-    ListAssetsRequest, ListEventsRequest, ReportEventsRequest, ReportedEvent,
-    asset_service_client::AssetServiceClient, dependency_service_client::DependencyServiceClient,
-    event_service_client::EventServiceClient,
+    ListAssetsRequest, ListEventsRequest, RegisterAssetRequest, RegisterAssetResponse, ReportEventsRequest,
+    ReportedEvent, RewindAssetRequest, RewindAssetResponse, asset_service_client::AssetServiceClient,
+    dependency_service_client::DependencyServiceClient, event_service_client::EventServiceClient,
 };
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Response, Status, transport::Channel};
@@ -64,6 +64,30 @@ impl Client {
         self.call(&mut attempts, None, |channel| {
             let request = request.clone();
             async move { AssetServiceClient::new(channel).get_asset(request).await }
+        })
+        .await
+    }
+
+    /// Registers an asset that no catalog of the agent has. Answers its state, and whether it was not there.
+    pub async fn register_asset(
+        &self,
+        request: RegisterAssetRequest,
+    ) -> Result<RegisterAssetResponse, Error> {
+        let mut attempts = self.attempts();
+        self.call(&mut attempts, None, |channel| {
+            let request = request.clone();
+            async move { AssetServiceClient::new(channel).register_asset(request).await }
+        })
+        .await
+    }
+
+    /// Takes an asset that lives by reports back to one of its snapshots. Tried once at each agent: doing it
+    /// twice would begin two histories, which does no harm.
+    pub async fn rewind_asset(&self, request: RewindAssetRequest) -> Result<RewindAssetResponse, Error> {
+        let mut attempts = self.attempts();
+        self.call(&mut attempts, None, |channel| {
+            let request = request.clone();
+            async move { AssetServiceClient::new(channel).rewind_asset(request).await }
         })
         .await
     }

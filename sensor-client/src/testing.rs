@@ -10,8 +10,9 @@ use std::{
 
 use asset_proto::v1::{
     AcknowledgeWaitRequest, AcknowledgeWaitResponse, EvaluateDependencyRequest, EvaluateDependencyResponse,
-    GetAssetRequest, GetAssetResponse, ListAssetsRequest, ListAssetsResponse, ResolveDependencyRequest,
-    ResolveDependencyResponse, WatchAssetRequest, WatchAssetResponse,
+    GetAssetRequest, GetAssetResponse, ListAssetsRequest, ListAssetsResponse, RegisterAssetRequest,
+    RegisterAssetResponse, ResolveDependencyRequest, ResolveDependencyResponse, RewindAssetRequest,
+    RewindAssetResponse, WatchAssetRequest, WatchAssetResponse,
     asset_service_server::{AssetService, AssetServiceServer},
     dependency_service_server::{DependencyService, DependencyServiceServer},
 };
@@ -276,6 +277,20 @@ impl AssetService for Role {
         request: Request<GetAssetRequest>,
     ) -> Result<Response<GetAssetResponse>, Status> {
         self.get.next(request.into_inner())?.map(Response::new)
+    }
+
+    async fn register_asset(
+        &self,
+        _: Request<RegisterAssetRequest>,
+    ) -> Result<Response<RegisterAssetResponse>, Status> {
+        Err(Status::unimplemented("no test calls it"))
+    }
+
+    async fn rewind_asset(
+        &self,
+        _: Request<RewindAssetRequest>,
+    ) -> Result<Response<RewindAssetResponse>, Status> {
+        Err(Status::unimplemented("no test calls it"))
     }
 
     async fn list_assets(

@@ -80,14 +80,24 @@ pub enum HistoryBreak {
     },
     /// Another table under the same name.
     Recreated,
+    /// A person said so, of an asset that lives by reports.
+    ByHand {
+        /// Native id of the head that was known.
+        known: i64,
+        /// Native id of the head from now on.
+        to: i64,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl HistoryBreak {
-    /// Stable code: `REWOUND` or `RECREATED`.
+    /// Stable code: `REWOUND`, `RECREATED` or `BY_HAND`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Rewound { .. } => "REWOUND",
             Self::Recreated => "RECREATED",
+            Self::ByHand { .. } => "BY_HAND",
         }
     }
 
@@ -97,6 +107,9 @@ impl HistoryBreak {
             Self::Rewound { known, found } => {
                 let found = found.map_or("no snapshot".to_owned(), |id| format!("snapshot {id}"));
                 format!("the table left its known history: snapshot {known} was its head, now {found} is")
+            }
+            Self::ByHand { known, to, reason } => {
+                format!("rewound by hand from snapshot {known} to {to}: {reason}")
             }
             Self::Recreated => {
                 "another table stands under this name: it was dropped and created again".to_owned()

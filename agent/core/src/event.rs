@@ -319,6 +319,7 @@ fn break_name(cause: &HistoryBreak) -> String {
             let found = found.map_or("none".to_owned(), |id| id.to_string());
             format!("{}:{known}:{found}", cause.code())
         }
+        HistoryBreak::ByHand { known, to, .. } => format!("{}:{known}:{to}", cause.code()),
         HistoryBreak::Recreated => cause.code().to_owned(),
     }
 }

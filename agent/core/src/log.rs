@@ -175,13 +175,15 @@ impl VersionLog {
     pub fn split(&self, cause: &HistoryBreak, commits: &[Found], now: Millis) -> NewHistory {
         let known = match cause {
             HistoryBreak::Recreated => None,
-            HistoryBreak::Rewound { .. } => commits.iter().rev().find_map(|found| {
-                // The newest history that has it: nothing that befell it later is lost.
-                let same = |(_, version): &(Position, &Version)| {
-                    version.commit.fingerprint == found.commit.fingerprint
-                };
-                self.versions().rev().find(same).map(|(at, _)| at)
-            }),
+            HistoryBreak::Rewound { .. } | HistoryBreak::ByHand { .. } => {
+                commits.iter().rev().find_map(|found| {
+                    // The newest history that has it: nothing that befell it later is lost.
+                    let same = |(_, version): &(Position, &Version)| {
+                        version.commit.fingerprint == found.commit.fingerprint
+                    };
+                    self.versions().rev().find(same).map(|(at, _)| at)
+                })
+            }
         };
         if let Some(origin) = known {
             let above = commits.partition_point(|found| found.ordinal <= origin.ordinal);
@@ -191,7 +193,7 @@ impl VersionLog {
         // Of the same table, what is older than all that the log has left was known once.
         let oldest = match cause {
             HistoryBreak::Recreated => None,
-            HistoryBreak::Rewound { .. } => {
+            HistoryBreak::Rewound { .. } | HistoryBreak::ByHand { .. } => {
                 let generation = self.generation();
                 self.entries.keys().find(|at| at.generation == generation).map(|at| at.ordinal)
             }

@@ -8,15 +8,15 @@ use asset_core::{
     condition::{Condition, Dependency, Since},
     evaluate::{Evaluation, Releasing, evaluate},
     key::AssetKey,
-    report::Report,
+    report::{Ordering, Report},
     version::Millis,
 };
 use asset_store::{
-    AssetPage, EventPage, EventQuery, Identity, Loaded, Registration, ReportOutcome, Store, StoreError,
-    StoredWait, WaitStatus,
+    AssetPage, EventPage, EventQuery, Identity, Loaded, NewAsset, Registered, Registration, ReportOutcome,
+    Store, StoreError, StoredWait, WaitStatus,
 };
 use globset::GlobSet;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{sync::watch, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     decide::DeciderPort,
     follow::{Follower, FollowerPort},
     gather::{Gather, GatherError, Groups},
-    hub::{Hub, HubHandle, HubParts, NewWait, NewWatcher, Standing, Stopped, WaitUpdate},
+    hub::{Hub, HubHandle, HubParts, Moved, NewWait, NewWatcher, Standing, Stopped, WaitUpdate},
     ingest::Ingest,
     interest::Interest,
     loader::LoaderPort,
@@ -92,6 +92,34 @@ pub enum EngineError {
     /// The wait is not READY, so there is nothing to acknowledge.
     #[error("the wait `{0}` is not READY")]
     NotReady(String),
+    /// The asset's table is read from a catalog.
+    #[error(
+        "{key} is read from catalog `{catalog}`: its versions are what lies there, and it needs no registration"
+    )]
+    ReadHere {
+        /// The asset.
+        key: AssetKey,
+        /// The catalog.
+        catalog: String,
+    },
+    /// The versions of the asset have another order.
+    #[error("the versions of {key} are ordered by {known} already; register another asset")]
+    OtherOrdering {
+        /// The asset.
+        key: AssetKey,
+        /// Its order.
+        known: &'static str,
+    },
+    /// The asset has no such snapshot.
+    #[error(
+        "{key} has no snapshot {snapshot_id} in its history of now; `asset-sensor events list` shows what was reported"
+    )]
+    NoSuchVersion {
+        /// The asset.
+        key: AssetKey,
+        /// The snapshot.
+        snapshot_id: i64,
+    },
     /// No asset has this key.
     #[error("no asset has the key {0}")]
     NoSuchAsset(AssetKey),
@@ -386,6 +414,54 @@ impl Engine {
             return Err(EngineError::ReportsOff);
         }
         Ok(self.reports.report(reports, self.clock.now()).await?)
+    }
+
+    /// Registers an asset that no catalog has. Answers it, and whether it was not there before.
+    pub async fn register_asset(
+        &self,
+        key: AssetKey,
+        ordering: Option<Ordering>,
+        description: Option<String>,
+    ) -> Result<(Asset, bool), EngineError> {
+        self.refuse_read(&key)?;
+        let new = NewAsset { key: key.clone(), ordering, description, now: self.clock.now() };
+        match self.store.register_asset(new).await? {
+            Registered::OtherOrdering(known) => {
+                Err(EngineError::OtherOrdering { key, known: known.as_str() })
+            }
+            Registered::Done { asset, created } => {
+                self.tell_moved(key, Loaded::Known(asset.clone())).await;
+                Ok((*asset, created))
+            }
+        }
+    }
+
+    /// Takes an asset that lives by reports back to one of its snapshots.
+    pub async fn rewind_asset(&self, key: AssetKey, to: i64, reason: &str) -> Result<Asset, EngineError> {
+        self.refuse_read(&key)?;
+        match self.store.rewind_asset(&key, to, reason, self.clock.now()).await? {
+            Some(Loaded::Known(asset)) => {
+                self.tell_moved(key, Loaded::Known(asset.clone())).await;
+                Ok(*asset)
+            }
+            _ => Err(EngineError::NoSuchVersion { key, snapshot_id: to }),
+        }
+    }
+
+    fn refuse_read(&self, key: &AssetKey) -> Result<(), EngineError> {
+        match self.catalogs.of(key) {
+            Some(catalog) => {
+                Err(EngineError::ReadHere { key: key.clone(), catalog: catalog.name().to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Tells whoever depends on an asset; on a shared store the follower does.
+    async fn tell_moved(&self, key: AssetKey, now: Loaded) {
+        if !self.store.is_shared() {
+            self.hub.moved(vec![Moved { key, now, handed_over: Instant::now() }]).await;
+        }
     }
 
     /// Events, the newest first.

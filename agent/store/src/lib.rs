@@ -3,6 +3,7 @@
 //! Everything that is written is written in groups: the callers hand in many requests at once, and
 //! one transaction with multi-row statements takes them all. A call that returned `Ok` is on disk.
 
+mod admin;
 mod apply;
 mod asset;
 mod database;
@@ -18,6 +19,7 @@ mod trim;
 mod wait;
 mod write;
 
+pub use admin::{NewAsset, Registered};
 pub use apply::{BatchOutcome, Committed, SourceBatch};
 pub use asset::{AssetPage, Loaded, StoredCursor};
 pub use database::place;

@@ -130,3 +130,44 @@ async fn what_does_not_fit_is_refused_with_the_way_out() {
     let none = scene.grpcurl().call("asset.v1.EventService/ReportEvents", &json!({})).await.unwrap();
     assert!(none.stderr.contains("between 1 and 10000 events"), "{none:?}");
 }
+
+#[tokio::test]
+async fn an_asset_is_registered_and_taken_back_by_hand() {
+    let scene = Scene::start().await.unwrap();
+    let assets = async |arguments: &[&str]| {
+        let arguments = [&["--output", "json", "assets"], arguments].concat();
+        scene.sensor(&arguments).unwrap().ended(SOON).await.unwrap()
+    };
+    let registered = assets(&["register", PUSHED, "--ordering", "ID", "--description", "clicks"]).await;
+    assert_eq!(registered.code, 0, "{registered:?}");
+    assert_eq!(assets(&["register", PUSHED]).await.code, 0, "doing it again does no harm");
+    let other = assets(&["register", PUSHED, "--ordering", "sequence"]).await;
+    assert!(other.code == 2 && other.stderr.contains("ordered by ID already"), "{other:?}");
+    let read = assets(&["register", "paimon://ods/orders"]).await;
+    assert!(read.code == 2 && read.stderr.contains("read from catalog `lake`"), "{read:?}");
+
+    let snapshot =
+        async |id: &str| report(&scene, &["snapshot", "--asset", PUSHED, "--snapshot", id]).await.1;
+    for id in ["1", "2", "3"] {
+        assert_eq!(snapshot(id).await["outcome"], "APPLIED");
+    }
+    let request = json!({"groups": [{"conditions": [{"asset_key": PUSHED, "since": "SINCE_REGISTERED"}]}]});
+    let mut stream = scene.grpcurl().stream(crate::RESOLVE, &request).unwrap();
+    assert_eq!(stream.next(SOON).await.unwrap().unwrap()["status"], "BLOCKED");
+    let absent = assets(&["rewind", PUSHED, "--snapshot", "9", "--reason", "r"]).await;
+    assert!(absent.code == 2 && absent.stderr.contains("has no snapshot 9"), "{absent:?}");
+    let back = assets(&["rewind", PUSHED, "--snapshot", "1", "--reason", "bad load"]).await;
+    assert_eq!(back.code, 0, "{back:?}");
+    assert_eq!(serde_json::from_str::<Value>(&back.stdout).unwrap()["generation"], 2);
+    // Nobody was started by it, and the same id again is news.
+    assert_eq!(snapshot("2").await["outcome"], "APPLIED");
+    let mut last = Value::Null;
+    while let Some(message) = stream.next(SOON).await.unwrap() {
+        last = message;
+    }
+    assert_eq!((&last["status"], &last["pinned"][0]["snapshotId"]), (&json!("READY"), &json!("2")), "{last}");
+    assert_eq!(last["pinned"][0]["generation"], "2");
+    let request = json!({"asset_key": PUSHED, "event_type": "ROLLED_BACK"});
+    let listed = scene.call("EventService/ListEvents", &request).await.unwrap();
+    assert!(listed["events"][0]["payload"].as_str().unwrap().contains("bad load"), "{listed}");
+}

@@ -5,12 +5,15 @@ use std::{
     sync::Mutex,
 };
 
-use asset_proto::v1::{AssetState, AssetVersion, GetAssetResponse};
+use asset_proto::v1::{
+    AssetState, AssetVersion, GetAssetResponse, Ordering, RegisterAssetRequest, RewindAssetRequest,
+};
 use asset_sensor::Client;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
     Output,
+    conditions::snapshot,
     failure::Failure,
     live::{Live, plain, plain_lines},
     time::{of_millis, rfc3339},
@@ -28,6 +31,41 @@ pub enum Command {
         /// The asset, such as paimon://ods/orders
         key: String,
     },
+    /// Registers an asset that no catalog of the agent has, so that it can be reported on
+    Register {
+        /// The asset, such as kafka://web/clicks
+        key: String,
+        /// What orders its versions [default: its first event says so]
+        #[arg(long, value_enum, ignore_case = true)]
+        ordering: Option<By>,
+        /// What it is, for people
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+        description: String,
+    },
+    /// Takes an asset that lives by reports back to one of its snapshots; starts nobody
+    Rewind {
+        /// The asset
+        key: String,
+        /// Native id of the snapshot that becomes the head
+        #[arg(long, value_name = "N", value_parser = snapshot, allow_hyphen_values = true)]
+        snapshot: i64,
+        /// Why: kept with the event
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum By {
+    /// Native snapshot ids
+    Id,
+    /// A number that the reporter counts up
+    Sequence,
+    /// When they were committed
+    CommitTime,
+    /// Their watermarks: nothing else is reported
+    Watermark,
 }
 
 /// Asks and prints.
@@ -62,8 +100,33 @@ pub async fn run(
             }
             details(out, &answer)?;
         }
+        Command::Register { key, ordering, description } => {
+            let ordering = match ordering {
+                None => Ordering::Unspecified,
+                Some(By::Id) => Ordering::Id,
+                Some(By::Sequence) => Ordering::Sequence,
+                Some(By::CommitTime) => Ordering::CommitTime,
+                Some(By::Watermark) => Ordering::Watermark,
+            };
+            let request = RegisterAssetRequest { asset_key: key, ordering: ordering.into(), description };
+            let answer = client.register_asset(request).await?;
+            let said = if answer.created { "registered" } else { "was registered already" };
+            show(out, output, answer.state.unwrap_or_default(), said)?;
+        }
+        Command::Rewind { key, snapshot, reason } => {
+            let request = RewindAssetRequest { asset_key: key, snapshot_id: Some(snapshot), reason };
+            let answer = client.rewind_asset(request).await?;
+            show(out, output, answer.state.unwrap_or_default(), "rewound")?;
+        }
     }
     Ok(out.flush()?)
+}
+
+fn show(out: &mut dyn Write, output: Output, state: AssetState, said: &str) -> Result<(), Failure> {
+    if output == Output::Json {
+        return write_json(out, &State::new(&state, None));
+    }
+    Ok(writeln!(out, "{} {said}, generation {}", plain(&state.asset_key), state.generation)?)
 }
 
 const HEADS: [&str; 6] = ["KEY", "SNAPSHOT", "DATA", "WATERMARK", "UPDATED", "HOLD"];

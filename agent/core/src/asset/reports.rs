@@ -2,12 +2,13 @@
 
 use crate::{
     asset::{Asset, Folded},
-    event::{EventBody, IgnoredReason, Outcome},
+    change::HistoryBreak,
+    event::{EventBody, Evidence, Fact, IgnoredReason, Outcome},
     facts::{Backfill, BackfillStatus, SchemaDecision, Tag},
     key::digest,
     report::{Ordering, Report, ReportBody, VersionName},
     statement::Statement,
-    version::{Assurance, Commit, CommitClass, Millis, Position},
+    version::{Assurance, Commit, CommitClass, Millis, Position, Version},
 };
 
 /// What a report counts for.
@@ -336,6 +337,25 @@ impl Asset {
         let tag = Tag { ordinal: place.ordinal, class, commit };
         let body = EventBody::Tagged { name: name.to_owned(), tag: said.statement(Some(tag)) };
         self.fold_report(Some(place), body, said.received)
+    }
+
+    /// Begins the next history at the newest commit of a native id, which becomes the head: of an asset that
+    /// lives by reports, of which nobody else can tell that it went back. Needs the whole log. `None`: the
+    /// history of now has no such commit.
+    pub fn rewind(&mut self, to: i64, reason: &str, now: Millis) -> Option<Evidence> {
+        let generation = self.generation();
+        let named = |(at, version): &(Position, &Version)| {
+            at.generation == generation && version.commit.snapshot_id == to
+        };
+        let base = self.log.versions().rev().find(named)?.0;
+        let known = self.latest().map_or(to, |(_, version)| version.commit.snapshot_id);
+        let kept = self.log.up_to(base, &self.log.readable());
+        let position = Position { generation: generation + 1, ordinal: base.ordinal };
+        let began = EventBody::Began { origin: Some(base), kept, another_table: false };
+        let outcome = self.fold_one(position, began, now);
+        let cause = HistoryBreak::ByHand { known, to, reason: reason.to_owned() };
+        let fact = Fact::RolledBack { cause, base: Some(base.ordinal) };
+        Some(Evidence { fact, position: Some(position), observed_at: now, outcome })
     }
 
     fn fold_report(&mut self, position: Option<Position>, body: EventBody, received: Millis) -> Folded {

@@ -51,6 +51,29 @@ impl AssetService for Assets {
         }))
     }
 
+    async fn register_asset(
+        &self,
+        request: Request<v1::RegisterAssetRequest>,
+    ) -> Result<Response<v1::RegisterAssetResponse>, Status> {
+        let default_catalog = |format: &str| self.engine.default_catalog(format);
+        let (key, ordering, description) = request::registration(request.into_inner(), default_catalog)
+            .map_err(|violations| refuse::invalid(&violations))?;
+        let registered = self.engine.register_asset(key, ordering, description).await;
+        let (asset, created) = registered.map_err(refuse::failed)?;
+        Ok(Response::new(v1::RegisterAssetResponse { state: Some(convert::state(&asset)), created }))
+    }
+
+    async fn rewind_asset(
+        &self,
+        request: Request<v1::RewindAssetRequest>,
+    ) -> Result<Response<v1::RewindAssetResponse>, Status> {
+        let default_catalog = |format: &str| self.engine.default_catalog(format);
+        let (key, to, reason) = request::rewind(request.into_inner(), default_catalog)
+            .map_err(|violations| refuse::invalid(&violations))?;
+        let asset = self.engine.rewind_asset(key, to, &reason).await.map_err(refuse::failed)?;
+        Ok(Response::new(v1::RewindAssetResponse { state: Some(convert::state(&asset)) }))
+    }
+
     async fn list_assets(
         &self,
         request: Request<v1::ListAssetsRequest>,

@@ -36,6 +36,9 @@ pub fn failed(error: EngineError) -> Status {
         EngineError::NoSuchWait(_) => (Code::NotFound, "NO_SUCH_WAIT"),
         EngineError::NotReady(_) => (Code::FailedPrecondition, "WAIT_NOT_READY"),
         EngineError::NeverRead { .. } => (Code::NotFound, "TABLE_NEVER_READ"),
+        EngineError::ReadHere { .. } => (Code::FailedPrecondition, "READ_FROM_CATALOG"),
+        EngineError::OtherOrdering { .. } => (Code::FailedPrecondition, "OTHER_ORDERING"),
+        EngineError::NoSuchVersion { .. } => (Code::NotFound, "NO_SUCH_SNAPSHOT"),
         EngineError::NoSuchAsset(_) => (Code::NotFound, "NO_SUCH_ASSET"),
     };
     let details = ErrorDetails::with_error_info(reason, DOMAIN, HashMap::new());

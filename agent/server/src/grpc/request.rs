@@ -5,6 +5,7 @@ use asset_core::{
     condition::{ConditionSpec, Defaults, Dependency, GroupSpec, Match, Since, Violation},
     facts::{BackfillStatus, Quality, SchemaStatus},
     key::AssetKey,
+    report::Ordering,
     version::{Assurance, Millis},
 };
 use asset_engine::{Identity, Waiting};
@@ -14,6 +15,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 /// Longest names of an identity, in characters, as their columns have them.
 const MAX_SCHEDULER_CHARS: usize = 64;
 const MAX_TASK_NAME_CHARS: usize = 255;
+/// Longest text for people, in characters.
+const MAX_TEXT_CHARS: usize = 512;
 /// Longest wait id.
 const MAX_WAIT_ID_CHARS: usize = 36;
 /// Most keys of one watcher.
@@ -289,6 +292,59 @@ fn add_glob(set: &mut GlobSetBuilder, glob: &str) -> Result<(), String> {
 pub fn key(text: &str, default_catalog: impl Fn(&str) -> Option<String>) -> Result<AssetKey, Refused> {
     AssetKey::parse(text, default_catalog)
         .map_err(|error| vec![violation("asset_key", format!("`{text}`: {error}"))])
+}
+
+/// Checks a registration.
+pub fn registration(
+    request: v1::RegisterAssetRequest,
+    default_catalog: impl Fn(&str) -> Option<String>,
+) -> Result<(AssetKey, Option<Ordering>, Option<String>), Refused> {
+    let mut violations = Vec::new();
+    let key = key(&request.asset_key, default_catalog).map_err(|mut found| violations.append(&mut found));
+    let ordering = match v1::Ordering::try_from(request.ordering) {
+        Ok(v1::Ordering::Unspecified) => None,
+        Ok(v1::Ordering::Id) => Some(Ordering::Id),
+        Ok(v1::Ordering::Sequence) => Some(Ordering::Sequence),
+        Ok(v1::Ordering::CommitTime) => Some(Ordering::CommitTime),
+        Ok(v1::Ordering::Watermark) => Some(Ordering::Watermark),
+        Err(_) => {
+            let text = format!("{} is none that this version knows", request.ordering);
+            violations.push(violation("ordering", text));
+            None
+        }
+    };
+    long_text("description", &request.description, &mut violations);
+    match key {
+        Ok(key) if violations.is_empty() => Ok((key, ordering, given(request.description))),
+        _ => Err(violations),
+    }
+}
+
+/// Checks what takes an asset back.
+pub fn rewind(
+    request: v1::RewindAssetRequest,
+    default_catalog: impl Fn(&str) -> Option<String>,
+) -> Result<(AssetKey, i64, String), Refused> {
+    let mut violations = Vec::new();
+    let key = key(&request.asset_key, default_catalog).map_err(|mut found| violations.append(&mut found));
+    let to = request.snapshot_id.filter(|id| *id >= 0);
+    if to.is_none() {
+        violations.push(violation("snapshot_id", "is required and must not be negative"));
+    }
+    if request.reason.trim().is_empty() {
+        violations.push(violation("reason", "is required: it is kept with the event"));
+    }
+    long_text("reason", &request.reason, &mut violations);
+    match (key, to) {
+        (Ok(key), Some(to)) if violations.is_empty() => Ok((key, to, request.reason)),
+        _ => Err(violations),
+    }
+}
+
+fn long_text(field: &str, text: &str, violations: &mut Refused) {
+    if text.chars().count() > MAX_TEXT_CHARS {
+        violations.push(violation(field, format!("at most {MAX_TEXT_CHARS} characters are allowed")));
+    }
 }
 
 /// Checks a revision to resume after.

@@ -163,7 +163,7 @@ pub fn answer_new_history(
         HistoryBreak::Rewound { known, .. } => {
             HistoryBreak::Rewound { known, found: newest.map(|found| found.ordinal) }
         }
-        HistoryBreak::Recreated => HistoryBreak::Recreated,
+        other => other,
     };
     let head = newest.map(|found| Head { id: found.ordinal, fingerprint: found.commit.fingerprint.clone() });
     let seen = sight.schemas.as_ref().and_then(|s| s.identity.clone());

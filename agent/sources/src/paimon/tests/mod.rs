@@ -204,6 +204,7 @@ fn word(change: &Change) -> String {
                     format!("rewound from {known}:")
                 }
                 HistoryBreak::Recreated => "recreated:".to_owned(),
+                HistoryBreak::ByHand { .. } => "by hand:".to_owned(),
             };
             let commits = commits.iter().map(|found| {
                 let Found { class, ordinal, commit } = found.clone();
