@@ -10,6 +10,8 @@ mod applying;
 #[path = "../store/histories.rs"]
 mod histories;
 mod opening;
+#[path = "../store/reporting.rs"]
+mod reporting;
 #[path = "../store/samples.rs"]
 mod samples;
 #[path = "../store/trimming.rs"]

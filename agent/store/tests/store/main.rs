@@ -4,7 +4,9 @@
 
 mod applying;
 mod histories;
+mod month;
 mod opening;
+mod reporting;
 mod samples;
 mod trimming;
 mod waiting;
