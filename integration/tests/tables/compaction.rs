@@ -88,3 +88,18 @@ async fn a_compaction_by_a_job_of_its_own_releases_nobody() {
         assert!(ended.stdout.contains(&format!(" snapshot {data} ")), "{ended:?}");
     }
 }
+
+#[tokio::test]
+async fn where_readers_wait_for_compaction_it_is_what_brings_the_data() {
+    let scene = Scene::start().await.unwrap();
+    let writer = Writer::paimon_java(&scene.warehouse).await.unwrap();
+    // Readers of such a table skip what was not compacted yet.
+    let table = NewTable::keyed(TABLE).option("deletion-vectors.enabled", "true");
+    writer.create_table(table).await.unwrap();
+    writer.stream_append(TABLE, 2, None).await.unwrap();
+    writer.stream_compact(TABLE, 1, None).await.unwrap();
+    let newest = writer.snapshots(TABLE).await.unwrap().pop().unwrap();
+    assert_eq!(newest.kind, "COMPACT", "{newest:?}");
+    let answer = scene.latest_is(KEY, newest.id).await.unwrap();
+    assert_eq!(latest_data(&answer), Some(newest.id), "{answer}");
+}

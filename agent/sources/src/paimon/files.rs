@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::{
     cursor::{Identity, Known},
     diff::Schemas,
-    digest, is_plain_name, manifest_list,
+    digest, is_plain_name, manifest_list, schema,
     snapshot::{self, Data, Snapshot},
 };
 use crate::{SourceError, storage::Storage};
@@ -55,6 +55,19 @@ impl TableFiles<'_> {
                 })
             }
             Data::Ask(_) => Ok(CommitClass::Advance),
+            Data::AskSchema(id) => {
+                let file = format!("{}/schema/schema-{id}", self.table);
+                let shows = match self.storage.read(&file).await {
+                    Ok(bytes) => bytes.and_then(|bytes| schema::shows_data_by_compaction(&bytes)),
+                    Err(SourceError::TooLarge { .. }) => None,
+                    Err(error) => return Err(error),
+                };
+                // Most tables show what is written at once: a compaction makes nobody ready.
+                Ok(match shows {
+                    Some(true) => CommitClass::Advance,
+                    Some(false) | None => CommitClass::Rewrite,
+                })
+            }
             Data::UnknownKind => {
                 if !self.told_of_unknown_kind.swap(true, Ordering::Relaxed) {
                     tracing::warn!(

@@ -8,6 +8,7 @@ mod diff;
 mod files;
 mod manifest_list;
 mod read;
+mod schema;
 mod snapshot;
 #[cfg(test)]
 mod tests;

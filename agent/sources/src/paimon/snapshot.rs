@@ -30,6 +30,9 @@ pub enum Data {
     /// An append that changed no row count: +1 −1, or nothing at all, as a job without input writes
     /// before its compaction. Only the delta manifest list of this name tells.
     Ask(String),
+    /// A compaction: maintenance, unless readers of the table see data only when it is compacted. The
+    /// schema of this id tells.
+    AskSchema(i64),
     /// A kind that this version does not know: taken for data, so that nobody waits for ever.
     UnknownKind,
 }
@@ -80,7 +83,11 @@ fn parse_any(file: &str, expected: Option<i64>, bytes: &[u8]) -> Result<Snapshot
         "APPEND" | "OVERWRITE" => Data::Known(CommitClass::Advance),
         // A compaction that produces the changelog is when its readers see the data.
         "COMPACT" if changelog > 0 => Data::Known(CommitClass::Advance),
-        "COMPACT" | "ANALYZE" => Data::Known(CommitClass::Rewrite),
+        "COMPACT" => match fields.integer("schemaId")? {
+            Some(schema) => Data::AskSchema(schema),
+            None => Data::Known(CommitClass::Rewrite),
+        },
+        "ANALYZE" => Data::Known(CommitClass::Rewrite),
         _ => Data::UnknownKind,
     };
     let fingerprint = match fields.text("uuid")?.or(delta_manifest_list) {
@@ -218,7 +225,7 @@ mod tests {
         let data = |kind: &str, delta: Value, changelog: Value| {
             read(json!({
                 "id": 7, "commitKind": kind, "deltaRecordCount": delta, "changelogRecordCount": changelog,
-                "deltaManifestList": "m",
+                "deltaManifestList": "m", "schemaId": 4,
             }))
             .unwrap()
             .data
@@ -229,8 +236,8 @@ mod tests {
             ("APPEND", Value::Null, Value::Null, Data::Known(Advance)),
             ("APPEND", json!(0), Value::Null, Data::Ask("m".into())),
             ("OVERWRITE", json!(0), Value::Null, Data::Known(Advance)),
-            ("COMPACT", json!(0), Value::Null, Data::Known(Rewrite)),
-            ("COMPACT", json!(5), json!(0), Data::Known(Rewrite)),
+            ("COMPACT", json!(0), Value::Null, Data::AskSchema(4)),
+            ("COMPACT", json!(5), json!(0), Data::AskSchema(4)),
             ("COMPACT", json!(0), json!(2), Data::Known(Advance)),
             ("ANALYZE", json!(0), Value::Null, Data::Known(Rewrite)),
             ("REPLACE", json!(0), Value::Null, Data::UnknownKind),

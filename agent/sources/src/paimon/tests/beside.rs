@@ -82,3 +82,25 @@ async fn a_schema_is_seen_without_a_snapshot() {
     assert_eq!(follower.strict(&lake).await, "schema 3 +3", "before what was written with it");
     assert_eq!(follower.strict(&lake).await, "unchanged");
 }
+
+#[tokio::test]
+async fn a_compaction_is_data_where_readers_wait_for_it() {
+    for (options, expected) in [
+        (json!({}), "+1 ~2"),
+        (json!({"bucket": "-2"}), "+1 +2"),
+        (json!({"merge-engine": "first-row"}), "+1 +2"),
+    ] {
+        let lake = Lake::new(10);
+        let schema = json!({"id": 0, "primaryKeys": ["id"], "options": options});
+        lake.write("schema/schema-0", schema.to_string());
+        lake.append(1..=1, "a");
+        lake.snapshot(2, json!({"commitKind": "COMPACT", "schemaId": 0, "uuid": "c"}));
+        assert_eq!(Follower::default().strict(&lake).await, expected, "{options}");
+    }
+    // A schema file that can't be read says nothing: maintenance.
+    let lake = Lake::new(10);
+    lake.write("schema/schema-0", "{");
+    lake.append(1..=1, "a");
+    lake.snapshot(2, json!({"commitKind": "COMPACT", "schemaId": 7, "uuid": "c"}));
+    assert_eq!(Follower::default().strict(&lake).await, "error malformed", "its identity is not known yet");
+}
