@@ -1,5 +1,7 @@
 //! The engine: what the servers call, and the tasks behind it.
 
+mod reporting;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use asset_core::{
@@ -8,15 +10,11 @@ use asset_core::{
     condition::{Condition, Dependency, Since},
     evaluate::{Evaluation, Releasing, evaluate},
     key::AssetKey,
-    report::{Ordering, Report},
     version::Millis,
 };
-use asset_store::{
-    AssetPage, EventPage, EventQuery, Identity, Loaded, NewAsset, Registered, Registration, ReportOutcome,
-    Store, StoreError, StoredWait, WaitStatus,
-};
+use asset_store::{AssetPage, Identity, Loaded, Registration, Store, StoreError, StoredWait, WaitStatus};
 use globset::GlobSet;
-use tokio::{sync::watch, task::JoinSet, time::Instant};
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,7 +23,7 @@ use crate::{
     decide::DeciderPort,
     follow::{Follower, FollowerPort},
     gather::{Gather, GatherError, Groups},
-    hub::{Hub, HubHandle, HubParts, Moved, NewWait, NewWatcher, Standing, Stopped, WaitUpdate},
+    hub::{Hub, HubHandle, HubParts, NewWait, NewWatcher, Standing, Stopped, WaitUpdate},
     ingest::Ingest,
     interest::Interest,
     loader::LoaderPort,
@@ -406,67 +404,6 @@ impl Engine {
         let at = self.clock.now();
         let evaluation = evaluate(dependency, &baselines, self.config.releasing, at, lookup);
         Ok(Evaluated { evaluation, revision, at })
-    }
-
-    /// Stores reports; answers in their order when they are on disk.
-    pub async fn report(&self, reports: Vec<(AssetKey, Report)>) -> Result<Vec<ReportOutcome>, EngineError> {
-        if !self.config.take_reports {
-            return Err(EngineError::ReportsOff);
-        }
-        Ok(self.reports.report(reports, self.clock.now()).await?)
-    }
-
-    /// Registers an asset that no catalog has. Answers it, and whether it was not there before.
-    pub async fn register_asset(
-        &self,
-        key: AssetKey,
-        ordering: Option<Ordering>,
-        description: Option<String>,
-    ) -> Result<(Asset, bool), EngineError> {
-        self.refuse_read(&key)?;
-        let new = NewAsset { key: key.clone(), ordering, description, now: self.clock.now() };
-        match self.store.register_asset(new).await? {
-            Registered::OtherOrdering(known) => {
-                Err(EngineError::OtherOrdering { key, known: known.as_str() })
-            }
-            Registered::Done { asset, created } => {
-                self.tell_moved(key, Loaded::Known(asset.clone())).await;
-                Ok((*asset, created))
-            }
-        }
-    }
-
-    /// Takes an asset that lives by reports back to one of its snapshots.
-    pub async fn rewind_asset(&self, key: AssetKey, to: i64, reason: &str) -> Result<Asset, EngineError> {
-        self.refuse_read(&key)?;
-        match self.store.rewind_asset(&key, to, reason, self.clock.now()).await? {
-            Some(Loaded::Known(asset)) => {
-                self.tell_moved(key, Loaded::Known(asset.clone())).await;
-                Ok(*asset)
-            }
-            _ => Err(EngineError::NoSuchVersion { key, snapshot_id: to }),
-        }
-    }
-
-    fn refuse_read(&self, key: &AssetKey) -> Result<(), EngineError> {
-        match self.catalogs.of(key) {
-            Some(catalog) => {
-                Err(EngineError::ReadHere { key: key.clone(), catalog: catalog.name().to_owned() })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Tells whoever depends on an asset; on a shared store the follower does.
-    async fn tell_moved(&self, key: AssetKey, now: Loaded) {
-        if !self.store.is_shared() {
-            self.hub.moved(vec![Moved { key, now, handed_over: Instant::now() }]).await;
-        }
-    }
-
-    /// Events, the newest first.
-    pub async fn events(&self, query: &EventQuery) -> Result<EventPage, EngineError> {
-        Ok(self.store.events(query).await?)
     }
 
     /// Opens a stream of states, those after a revision first. A revision that the store has not

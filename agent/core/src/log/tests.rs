@@ -7,6 +7,7 @@ use crate::{
     change::Change,
     invariant::data_versions_are_ancestors,
     samples::{NATIVE, OBSERVED_AT, advance, at, commit, committed, gap, rewrite, stamped},
+    version::CommitClass,
 };
 
 /// What follows in a history.
