@@ -81,8 +81,8 @@ impl Client {
         .await
     }
 
-    /// Takes an asset that lives by reports back to one of its snapshots. Tried once at each agent: doing it
-    /// twice would begin two histories, which does no harm.
+    /// Takes an asset that lives by reports back to one of its snapshots. Tried again where the answer was
+    /// lost: doing it twice begins two histories with one head, which starts nobody.
     pub async fn rewind_asset(&self, request: RewindAssetRequest) -> Result<RewindAssetResponse, Error> {
         let mut attempts = self.attempts();
         self.call(&mut attempts, None, |channel| {

@@ -17,6 +17,23 @@ use crate::{
     schema::{BACKFILL, QUALITY, REPORTED_WATERMARK, ROWS_A_STATEMENT, SCHEMA, TAG},
 };
 
+const QUALITY_COLUMNS: [&str; 6] = ["asset_id", "fingerprint", "status", "said_at", "reporter", "dedupe_key"];
+
+const SCHEMA_COLUMNS: [&str; 7] =
+    ["asset_id", "table_generation", "schema_id", "decision", "said_at", "reporter", "dedupe_key"];
+
+const BACKFILL_COLUMNS: [&str; 9] = [
+    "asset_id",
+    "backfill_id",
+    "status",
+    "range_from",
+    "range_to",
+    "started_at",
+    "said_at",
+    "reporter",
+    "dedupe_key",
+];
+
 /// Asset ids with the fingerprints whose facts are wanted.
 pub type Fingerprints = BTreeMap<i64, BTreeSet<String>>;
 
@@ -28,15 +45,7 @@ pub async fn load(tx: &mut Tx, of: &Fingerprints) -> Result<BTreeMap<i64, Facts>
     for chunk in ids.chunks(ROWS_A_STATEMENT) {
         let mut query = Query::select();
         query
-            .columns([
-                "asset_id",
-                "table_generation",
-                "schema_id",
-                "decision",
-                "said_at",
-                "reporter",
-                "dedupe_key",
-            ])
+            .columns(SCHEMA_COLUMNS)
             .from(SCHEMA)
             .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
         for row in tx.rows(&query).await? {
@@ -48,17 +57,7 @@ pub async fn load(tx: &mut Tx, of: &Fingerprints) -> Result<BTreeMap<i64, Facts>
         }
         let mut query = Query::select();
         query
-            .columns([
-                "asset_id",
-                "backfill_id",
-                "status",
-                "range_from",
-                "range_to",
-                "started_at",
-                "said_at",
-                "reporter",
-                "dedupe_key",
-            ])
+            .columns(BACKFILL_COLUMNS)
             .from(BACKFILL)
             .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
         for row in tx.rows(&query).await? {
@@ -85,7 +84,7 @@ async fn of_commits(
         let prints: BTreeSet<&str> = chunk.iter().map(|(_, print)| *print).collect();
         let mut query = Query::select();
         query
-            .columns(["asset_id", "fingerprint", "status", "said_at", "reporter", "dedupe_key"])
+            .columns(QUALITY_COLUMNS)
             .from(QUALITY)
             .and_where(Expr::col("asset_id").is_in(ids.iter().copied()))
             .and_where(Expr::col("fingerprint").is_in(prints.iter().copied()));
@@ -257,45 +256,15 @@ impl Rows {
     fn new() -> Self {
         let upsert = |table, keys, columns| Upsert { table, keys, columns, rows: Vec::new() };
         Self {
-            quality: upsert(
-                QUALITY,
-                &["asset_id", "fingerprint"],
-                &["asset_id", "fingerprint", "status", "said_at", "reporter", "dedupe_key"],
-            ),
+            quality: upsert(QUALITY, &["asset_id", "fingerprint"], &QUALITY_COLUMNS),
             watermarks: upsert(
                 REPORTED_WATERMARK,
                 &["asset_id", "fingerprint"],
                 &["asset_id", "fingerprint", "watermark"],
             ),
             tags: upsert(TAG, &["asset_id", "name"], &TAG_COLUMNS),
-            schemas: upsert(
-                SCHEMA,
-                &["asset_id", "table_generation", "schema_id"],
-                &[
-                    "asset_id",
-                    "table_generation",
-                    "schema_id",
-                    "decision",
-                    "said_at",
-                    "reporter",
-                    "dedupe_key",
-                ],
-            ),
-            backfills: upsert(
-                BACKFILL,
-                &["asset_id", "backfill_id"],
-                &[
-                    "asset_id",
-                    "backfill_id",
-                    "status",
-                    "range_from",
-                    "range_to",
-                    "started_at",
-                    "said_at",
-                    "reporter",
-                    "dedupe_key",
-                ],
-            ),
+            schemas: upsert(SCHEMA, &["asset_id", "table_generation", "schema_id"], &SCHEMA_COLUMNS),
+            backfills: upsert(BACKFILL, &["asset_id", "backfill_id"], &BACKFILL_COLUMNS),
         }
     }
 

@@ -20,7 +20,7 @@ async fn slow() -> (Scene, Writer) {
     writer.create_table(NewTable::append_only(TABLE)).await.unwrap();
     let first = writer.append(TABLE, 1).await.unwrap();
     scene.latest_is(KEY, first.snapshot_id).await.unwrap();
-    // The pauses grow to the longest while nothing happens; a first one may be much shorter.
+    // The next look is an eighth of the hour away.
     (scene, writer)
 }
 

@@ -61,9 +61,9 @@ enum Bound {
 const COMMITS_A_MILLI: i64 = 1_024;
 
 impl Asset {
-    /// Stamps a report and folds it; where that is refused, nothing moved. Pure; of the log it needs every commit that has an id that the report
-    /// names, and for a watermark all behind it. Where it answers `Pending`, the same call is made again
-    /// when the asset moved.
+    /// Stamps a report and folds it; where that is refused, nothing moved. Pure; of the log it needs every
+    /// commit that has an id that the report names, and for a watermark all behind it. Where it answers
+    /// `Pending`, the same call is made again when the asset moved.
     pub fn take(
         &mut self,
         report: &Report,
