@@ -14,11 +14,11 @@ use sea_query::{Expr, ExprTrait, Query};
 
 use crate::{
     Store, StoreError,
-    asset::{Loaded, load},
+    asset::{self, Loaded},
     database::Tx,
     facts, pending,
-    rows::{self, VERSION_COLUMNS},
-    schema::{CONSUMER_GROUP, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
+    rows::{self, version_names},
+    schema::{CONSUMER_GROUP, OFFSET, POLL, VERSION},
     write,
 };
 
@@ -198,48 +198,28 @@ impl Working {
 /// The cursors of the keys: lock version and whether the table was there.
 async fn cursors(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, (i64, bool)>, StoreError> {
     let mut found = BTreeMap::new();
-    for chunk in keys.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["asset_key", "lock_version", "present"])
-            .from(OFFSET)
-            .and_where(Expr::col("source_type").eq(POLL))
-            .and_where(Expr::col("consumer_group").eq(CONSUMER_GROUP))
-            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(AssetKey::as_str)));
-        for row in tx.rows(&query).await? {
-            let value = (row.i64("lock_version")?, row.i64("present")? != 0);
-            found.insert(rows::key(&row, OFFSET)?, value);
-        }
+    let mut query = Query::select();
+    query
+        .columns(["asset_key", "lock_version", "present"])
+        .from(OFFSET)
+        .and_where(Expr::col("source_type").eq(POLL))
+        .and_where(Expr::col("consumer_group").eq(CONSUMER_GROUP))
+        .and_where(tx.among("asset_key", keys.iter().map(AssetKey::as_str)));
+    for row in tx.rows(&query).await? {
+        let value = (row.i64("lock_version")?, row.i64("present")? != 0);
+        found.insert(rows::key(&row, OFFSET)?, value);
     }
     Ok(found)
 }
 
 /// The assets of the keys that the store has, each with its log from the newest data version on.
 pub async fn known(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, Working>, StoreError> {
-    let mut ids = BTreeMap::new();
-    for chunk in keys.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["asset_key", "asset_id"])
-            .from(STATE)
-            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(AssetKey::as_str)));
-        for row in tx.rows(&query).await? {
-            ids.insert(rows::key(&row, STATE)?, row.i64("asset_id")?);
-        }
-    }
-    let mut working = BTreeMap::new();
-    for (key, loaded) in load(tx, keys).await? {
-        if let Loaded::Known(asset) = loaded {
-            let work = Working {
-                id: ids.get(&key).copied(),
-                before: asset.log.clone(),
-                asset: *asset,
-                ..Working::new(key.clone())
-            };
-            working.insert(key, work);
-        }
-    }
-    Ok(working)
+    let working = |(id, asset): (i64, Asset)| {
+        let key = asset.key.clone();
+        let work = Working { id: Some(id), before: asset.log.clone(), asset, ..Working::new(key.clone()) };
+        (key, work)
+    };
+    Ok(asset::known(tx, keys).await?.into_iter().map(working).collect())
 }
 
 /// The assets that the batches touch, each with as much of its log as folding them needs.
@@ -333,20 +313,15 @@ async fn given_up(tx: &mut Tx, id: i64, generation: i64, changes: &[Change]) -> 
             _ => None,
         })
         .collect();
-    for chunk in fingerprints.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .column("ordinal")
-            .from(VERSION)
-            .and_where(Expr::col("asset_id").eq(id))
-            .and_where(Expr::col("fingerprint").is_in(chunk.iter().copied()))
-            .and_where(Expr::col("generation").lt(generation))
-            .limit(1);
-        if !tx.rows(&query).await?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let mut query = Query::select();
+    query
+        .column("ordinal")
+        .from(VERSION)
+        .and_where(Expr::col("asset_id").eq(id))
+        .and_where(tx.among("fingerprint", fingerprints))
+        .and_where(Expr::col("generation").lt(generation))
+        .limit(1);
+    Ok(!tx.rows(&query).await?.is_empty())
 }
 
 /// The stored log: of one history, or of all.
@@ -356,7 +331,7 @@ pub async fn entries(
     generation: Option<i64>,
 ) -> Result<Vec<(Position, Entry)>, StoreError> {
     let mut query = Query::select();
-    query.columns(VERSION_COLUMNS).from(VERSION).and_where(Expr::col("asset_id").eq(id));
+    query.columns(version_names()).from(VERSION).and_where(Expr::col("asset_id").eq(id));
     if let Some(generation) = generation {
         query.and_where(Expr::col("generation").eq(generation));
     }

@@ -9,16 +9,16 @@ use asset_core::{
     facts::Schemas,
     key::AssetKey,
     log::{Entry, VersionLog},
-    version::Position,
+    version::{FIRST_GENERATION, Position},
 };
-use sea_query::{Alias, Expr, ExprTrait, Func, JoinType, Order, Query, SelectStatement};
+use sea_query::{Expr, ExprTrait, JoinType, Order, Query, SelectStatement};
 
 use crate::{
     Store, StoreError,
     database::Tx,
     facts,
-    rows::{self, STATE_COLUMNS, VERSION_COLUMNS},
-    schema::{CONSUMER_GROUP, GENERATION, OFFSET, POLL, ROWS_A_STATEMENT, STATE, VERSION},
+    rows::{self, STATE_COLUMNS, version_names},
+    schema::{CONSUMER_GROUP, GENERATION, OFFSET, POLL, STATE, VERSION},
 };
 
 /// What the store has under a key.
@@ -95,7 +95,7 @@ impl Store {
         if let Some(after) = after {
             query.and_where(Expr::col("asset_key").gt(after));
         }
-        let mut assets = with_logs(&mut tx, &query).await?;
+        let mut assets = without_ids(with_logs(&mut tx, &query).await?);
         let more = assets.len() > size;
         assets.truncate(size);
         Ok(AssetPage { assets, more, revision })
@@ -109,7 +109,7 @@ impl Store {
             .and_where(Expr::col("revision").gt(revision))
             .order_by("revision", Order::Asc)
             .limit(rows::limit(limit));
-        with_logs(&mut tx, &query).await
+        Ok(without_ids(with_logs(&mut tx, &query).await?))
     }
 
     /// Reads the store's revision.
@@ -152,24 +152,30 @@ impl Store {
 pub async fn load(tx: &mut Tx, keys: &[AssetKey]) -> Result<BTreeMap<AssetKey, Loaded>, StoreError> {
     let mut found: BTreeMap<AssetKey, Loaded> =
         keys.iter().map(|key| (key.clone(), Loaded::Unknown)).collect();
-    for chunk in keys.chunks(ROWS_A_STATEMENT) {
-        let names: Vec<&str> = chunk.iter().map(AssetKey::as_str).collect();
-        let mut absent = Query::select();
-        absent
-            .column("asset_key")
-            .from(OFFSET)
-            .and_where(Expr::col("present").eq(0))
-            .and_where(Expr::col("asset_key").is_in(names.clone()));
-        for row in tx.rows(&absent).await? {
-            found.insert(rows::key(&row, OFFSET)?, Loaded::Absent);
-        }
-        let mut query = states();
-        query.and_where(Expr::col("asset_key").is_in(names));
-        for asset in with_logs(tx, &query).await? {
-            found.insert(asset.key.clone(), Loaded::Known(Box::new(asset)));
-        }
+    let mut absent = Query::select();
+    absent
+        .column("asset_key")
+        .from(OFFSET)
+        .and_where(Expr::col("present").eq(0))
+        .and_where(tx.among("asset_key", keys.iter().map(AssetKey::as_str)));
+    for row in tx.rows(&absent).await? {
+        found.insert(rows::key(&row, OFFSET)?, Loaded::Absent);
+    }
+    for (_, asset) in known(tx, keys).await? {
+        found.insert(asset.key.clone(), Loaded::Known(Box::new(asset)));
     }
     Ok(found)
+}
+
+/// Reads the assets that the store has under the keys, each with the id of its row.
+pub async fn known(tx: &mut Tx, keys: &[AssetKey]) -> Result<Vec<(i64, Asset)>, StoreError> {
+    let mut query = states();
+    query.and_where(tx.among("asset_key", keys.iter().map(AssetKey::as_str)));
+    with_logs(tx, &query).await
+}
+
+fn without_ids(found: Vec<(i64, Asset)>) -> Vec<Asset> {
+    found.into_iter().map(|(_, asset)| asset).collect()
 }
 
 fn states() -> SelectStatement {
@@ -178,33 +184,25 @@ fn states() -> SelectStatement {
     query
 }
 
-/// Runs a query over [`STATE_COLUMNS`] and fills in the logs from each newest data version on.
-async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<Asset>, StoreError> {
+/// Runs a query over [`STATE_COLUMNS`] and fills in the logs from each newest data version on. Answers
+/// with the ids of the rows.
+async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<(i64, Asset)>, StoreError> {
     let rows = tx.rows(query).await?;
-    let mut logs: BTreeMap<i64, Vec<(Position, Entry)>> = BTreeMap::new();
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = rows.iter().map(|row| row.i64("asset_id")).collect::<Result<Vec<_>, _>>()?;
-    for chunk in ids.chunks(ROWS_A_STATEMENT) {
-        let from_data = Expr::col(("v", "ordinal"))
-            .gte(Func::coalesce([Expr::col(("s", "data_ordinal")), Expr::val(i64::MIN)]));
-        let mut query = Query::select();
-        query
-            .columns(VERSION_COLUMNS.map(|column| ("v", column)))
-            .from_as(VERSION, Alias::new("v"))
-            .join_as(
-                JoinType::InnerJoin,
-                STATE,
-                Alias::new("s"),
-                Expr::col(("s", "asset_id"))
-                    .equals(("v", "asset_id"))
-                    .and(Expr::col(("s", "generation")).equals(("v", "generation")))
-                    .and(from_data),
-            )
-            .and_where(Expr::col(("s", "asset_id")).is_in(chunk.iter().copied()));
-        for row in tx.rows(&query).await? {
-            logs.entry(row.i64("asset_id")?).or_default().push(rows::entry(&row)?);
+    let mut logs: BTreeMap<i64, Vec<(Position, Entry)>> = BTreeMap::new();
+    for row in tx.rows(&from_newest_data(tx, &ids)).await? {
+        logs.entry(row.i64("asset_id")?).or_default().push(rows::entry(&row)?);
+    }
+    let mut later = Vec::new();
+    for (row, id) in rows.iter().zip(&ids) {
+        if row.i64("generation")? > FIRST_GENERATION {
+            later.push(*id);
         }
     }
-    let mut histories = histories(tx, &ids).await?;
+    let mut histories = histories(tx, &later).await?;
     let prints = |log: &[(Position, Entry)]| log.iter().filter_map(|(_, entry)| fingerprint(entry)).collect();
     let of = ids.iter().map(|id| (*id, logs.get(id).map(|log| prints(log)).unwrap_or_default()));
     let mut facts = facts::load(tx, &of.collect()).await?;
@@ -218,9 +216,38 @@ async fn with_logs(tx: &mut Tx, query: &SelectStatement) -> Result<Vec<Asset>, S
             facts.schemas = Schemas { decisions, ..rows::schemas(row)? };
             let log = VersionLog::from_rows(origins, logs.remove(&id).unwrap_or_default());
             asset.log = log.with_tables(tables).with_facts(facts);
-            Ok(asset)
+            Ok((id, asset))
         })
         .collect()
+}
+
+/// The lines of each log from its newest data version on.
+fn from_newest_data(tx: &Tx, ids: &[i64]) -> SelectStatement {
+    let from = Expr::col(("s", "data_ordinal")).if_null(i64::MIN);
+    let of_log = Expr::col(("v", "asset_id"))
+        .equals(("s", "asset_id"))
+        .and(Expr::col(("v", "generation")).equals(("s", "generation")))
+        .and(Expr::col(("v", "ordinal")).gte(from));
+    let mut query = Query::select();
+    query
+        .columns(version_names().map(|column| ("v", column)))
+        .from_as(STATE, "s")
+        .and_where(tx.among_numbers(("s", "asset_id"), ids.iter().copied()));
+    match tx {
+        Tx::Sqlite(_) => query.join_as(JoinType::InnerJoin, VERSION, "v", of_log),
+        // Its planner takes a log's newest lines for a third of the log and reads whole tables then; an
+        // offset makes it look each log up.
+        Tx::Postgres(_) => {
+            let mut lines = Query::select();
+            lines
+                .columns(version_names().map(|column| ("v", column)))
+                .from_as(VERSION, "v")
+                .and_where(of_log)
+                .offset(0);
+            query.join_lateral(JoinType::InnerJoin, lines, "v", Expr::val(true))
+        }
+    };
+    query
 }
 
 fn fingerprint(entry: &Entry) -> Option<String> {
@@ -241,23 +268,24 @@ struct Histories {
 
 async fn histories(tx: &mut Tx, ids: &[i64]) -> Result<BTreeMap<i64, Histories>, StoreError> {
     let mut found: BTreeMap<i64, Histories> = BTreeMap::new();
-    for chunk in ids.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["asset_id", "generation", "origin_generation", "origin_ordinal", "another_table"])
-            .from(GENERATION)
-            .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
-        for row in tx.rows(&query).await? {
-            let origin = match (row.opt_i64("origin_generation")?, row.opt_i64("origin_ordinal")?) {
-                (Some(generation), Some(ordinal)) => Some(Position { generation, ordinal }),
-                _ => None,
-            };
-            let generation = row.i64("generation")?;
-            let of = found.entry(row.i64("asset_id")?).or_default();
-            of.origins.push((generation, origin));
-            if row.i64("another_table")? != 0 {
-                of.tables.push(generation);
-            }
+    if ids.is_empty() {
+        return Ok(found);
+    }
+    let mut query = Query::select();
+    query
+        .columns(["asset_id", "generation", "origin_generation", "origin_ordinal", "another_table"])
+        .from(GENERATION)
+        .and_where(tx.among_numbers("asset_id", ids.iter().copied()));
+    for row in tx.rows(&query).await? {
+        let origin = match (row.opt_i64("origin_generation")?, row.opt_i64("origin_ordinal")?) {
+            (Some(generation), Some(ordinal)) => Some(Position { generation, ordinal }),
+            _ => None,
+        };
+        let generation = row.i64("generation")?;
+        let of = found.entry(row.i64("asset_id")?).or_default();
+        of.origins.push((generation, origin));
+        if row.i64("another_table")? != 0 {
+            of.tables.push(generation);
         }
     }
     Ok(found)

@@ -3,7 +3,9 @@
 
 use std::{path::Path, str::FromStr, time::Duration};
 
-use sea_query::{PostgresQueryBuilder, SqliteQueryBuilder};
+use sea_query::{
+    Expr, ExprTrait, IntoColumnRef, PostgresQueryBuilder, SqliteQueryBuilder, extension::postgres::PgFunc,
+};
 use sea_query_sqlx::SqlxBinder;
 use sqlx::{
     AssertSqlSafe, PgPool, Postgres, Row as _, Sqlite, SqlitePool, Transaction,
@@ -25,6 +27,16 @@ const READERS: u32 = 4;
 
 /// Connections of one agent to a server: its readers, and its writers, which queue at the revision row.
 const CONNECTIONS: u32 = READERS + 4;
+
+/// Pages of one SQLite connection in memory, filled as they are needed.
+const CACHE_KIB: u32 = 32_768;
+
+/// SQLite's log is folded into its file when it has grown by so many pages of 4 KiB: seldom enough that a
+/// page which many commits touch is written once.
+const CHECKPOINT_PAGES: u32 = 8_192;
+
+/// What is left of SQLite's log afterwards.
+const JOURNAL_BYTES: u32 = CHECKPOINT_PAGES * 4_096;
 
 /// Longest time that a connection is waited for.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -99,7 +111,10 @@ impl Database {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(10));
+            .busy_timeout(Duration::from_secs(10))
+            .pragma("cache_size", format!("-{CACHE_KIB}"))
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES.to_string())
+            .pragma("journal_size_limit", JOURNAL_BYTES.to_string());
         let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
@@ -224,6 +239,26 @@ impl Tx {
         }
     }
 
+    /// That a column has one of these texts. However many there are, the statement is the same one.
+    pub fn among<'v>(&self, column: impl IntoColumnRef, texts: impl IntoIterator<Item = &'v str>) -> Expr {
+        match self {
+            Self::Sqlite(_) => listed(column, serde_json::to_string(&texts.into_iter().collect::<Vec<_>>())),
+            Self::Postgres(_) => {
+                let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+                Expr::col(column).eq(PgFunc::any(texts))
+            }
+        }
+    }
+
+    /// The same for numbers.
+    pub fn among_numbers(&self, column: impl IntoColumnRef, numbers: impl IntoIterator<Item = i64>) -> Expr {
+        let numbers: Vec<i64> = numbers.into_iter().collect();
+        match self {
+            Self::Sqlite(_) => listed(column, serde_json::to_string(&numbers)),
+            Self::Postgres(_) => Expr::col(column).eq(PgFunc::any(numbers)),
+        }
+    }
+
     /// Commits. An error leaves it open whether the commit happened.
     pub async fn commit(self) -> Result<(), StoreError> {
         match self {
@@ -265,6 +300,13 @@ impl Row {
             Self::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
+}
+
+/// That a column of a SQLite table has one of the values of a JSON array.
+fn listed(column: impl IntoColumnRef, json: Result<String, serde_json::Error>) -> Expr {
+    // A list of texts or numbers has a JSON form.
+    let json = json.unwrap_or_default();
+    Expr::cust_with_exprs("? IN (SELECT value FROM json_each(?))", [Expr::col(column), Expr::val(json)])
 }
 
 /// Says what stands where the file or its folder should be.

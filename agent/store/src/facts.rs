@@ -1,37 +1,58 @@
 //! What is known of an asset beside its commits, in rows.
 
+mod write;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use asset_core::{
     facts::{Backfill, BackfillRecord, BackfillStatus, Facts, Quality, SchemaDecision, Tag},
-    log::VersionLog,
     statement::Statement,
     version::{Commit, CommitClass},
 };
-use sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query};
+use sea_query::Query;
 
 use crate::{
     StoreError,
+    bulk::Column,
     database::{Row, Tx},
     rows::{ADVANCE, REWRITE},
-    schema::{BACKFILL, QUALITY, REPORTED_WATERMARK, ROWS_A_STATEMENT, SCHEMA, TAG},
+    schema::{BACKFILL, QUALITY, REPORTED_WATERMARK, SCHEMA, TAG},
 };
 
-const QUALITY_COLUMNS: [&str; 6] = ["asset_id", "fingerprint", "status", "said_at", "reporter", "dedupe_key"];
+pub use write::write;
 
-const SCHEMA_COLUMNS: [&str; 7] =
-    ["asset_id", "table_generation", "schema_id", "decision", "said_at", "reporter", "dedupe_key"];
+const QUALITY_COLUMNS: [Column; 6] = [
+    Column::Number("asset_id"),
+    Column::Text("fingerprint"),
+    Column::Text("status"),
+    Column::Number("said_at"),
+    Column::Text("reporter"),
+    Column::Text("dedupe_key"),
+];
 
-const BACKFILL_COLUMNS: [&str; 9] = [
-    "asset_id",
-    "backfill_id",
-    "status",
-    "range_from",
-    "range_to",
-    "started_at",
-    "said_at",
-    "reporter",
-    "dedupe_key",
+const WATERMARK_COLUMNS: [Column; 3] =
+    [Column::Number("asset_id"), Column::Text("fingerprint"), Column::Number("watermark")];
+
+const SCHEMA_COLUMNS: [Column; 7] = [
+    Column::Number("asset_id"),
+    Column::Number("table_generation"),
+    Column::Number("schema_id"),
+    Column::Text("decision"),
+    Column::Number("said_at"),
+    Column::Text("reporter"),
+    Column::Text("dedupe_key"),
+];
+
+const BACKFILL_COLUMNS: [Column; 9] = [
+    Column::Number("asset_id"),
+    Column::Text("backfill_id"),
+    Column::Text("status"),
+    Column::Number("range_from"),
+    Column::Number("range_to"),
+    Column::Number("started_at"),
+    Column::Number("said_at"),
+    Column::Text("reporter"),
+    Column::Text("dedupe_key"),
 ];
 
 /// Asset ids with the fingerprints whose facts are wanted.
@@ -41,30 +62,27 @@ pub type Fingerprints = BTreeMap<i64, BTreeSet<String>>;
 /// out, and what a state row has of schemas as well.
 pub async fn load(tx: &mut Tx, of: &Fingerprints) -> Result<BTreeMap<i64, Facts>, StoreError> {
     let mut found: BTreeMap<i64, Facts> = of.keys().map(|id| (*id, Facts::default())).collect();
-    let ids: Vec<i64> = of.keys().copied().collect();
-    for chunk in ids.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(SCHEMA_COLUMNS)
-            .from(SCHEMA)
-            .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
-        for row in tx.rows(&query).await? {
-            let place = (row.i64("table_generation")?, row.i64("schema_id")?);
-            let decision = said(&row, decision(&row)?)?;
-            if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
-                facts.schemas.decisions.insert(place, decision);
-            }
+    let mut query = Query::select();
+    query
+        .columns(SCHEMA_COLUMNS.map(Column::name))
+        .from(SCHEMA)
+        .and_where(tx.among_numbers("asset_id", of.keys().copied()));
+    for row in tx.rows(&query).await? {
+        let place = (row.i64("table_generation")?, row.i64("schema_id")?);
+        let decision = said(&row, decision(&row)?)?;
+        if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
+            facts.schemas.decisions.insert(place, decision);
         }
-        let mut query = Query::select();
-        query
-            .columns(BACKFILL_COLUMNS)
-            .from(BACKFILL)
-            .and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
-        for row in tx.rows(&query).await? {
-            let record = backfill(&row)?;
-            if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
-                facts.backfills.insert(row.text("backfill_id")?, record);
-            }
+    }
+    let mut query = Query::select();
+    query
+        .columns(BACKFILL_COLUMNS.map(Column::name))
+        .from(BACKFILL)
+        .and_where(tx.among_numbers("asset_id", of.keys().copied()));
+    for row in tx.rows(&query).await? {
+        let record = backfill(&row)?;
+        if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
+            facts.backfills.insert(row.text("backfill_id")?, record);
         }
     }
     of_commits(tx, of, &mut found).await?;
@@ -77,53 +95,52 @@ async fn of_commits(
     of: &Fingerprints,
     found: &mut BTreeMap<i64, Facts>,
 ) -> Result<(), StoreError> {
-    let pairs: Vec<(i64, &str)> =
-        of.iter().flat_map(|(id, all)| all.iter().map(|print| (*id, print.as_str()))).collect();
-    for chunk in pairs.chunks(ROWS_A_STATEMENT) {
-        let ids: BTreeSet<i64> = chunk.iter().map(|(id, _)| *id).collect();
-        let prints: BTreeSet<&str> = chunk.iter().map(|(_, print)| *print).collect();
-        let mut query = Query::select();
-        query
-            .columns(QUALITY_COLUMNS)
-            .from(QUALITY)
-            .and_where(Expr::col("asset_id").is_in(ids.iter().copied()))
-            .and_where(Expr::col("fingerprint").is_in(prints.iter().copied()));
-        for row in tx.rows(&query).await? {
-            let quality = said(&row, quality(&row)?)?;
-            if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
-                facts.quality.insert(row.text("fingerprint")?, quality);
-            }
+    let ids = || of.iter().filter(|(_, prints)| !prints.is_empty()).map(|(id, _)| *id);
+    let prints: BTreeSet<&str> = of.values().flatten().map(String::as_str).collect();
+    if prints.is_empty() {
+        return Ok(());
+    }
+    let mut query = Query::select();
+    query
+        .columns(QUALITY_COLUMNS.map(Column::name))
+        .from(QUALITY)
+        .and_where(tx.among_numbers("asset_id", ids()))
+        .and_where(tx.among("fingerprint", prints.iter().copied()));
+    for row in tx.rows(&query).await? {
+        let quality = said(&row, quality(&row)?)?;
+        if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
+            facts.quality.insert(row.text("fingerprint")?, quality);
         }
-        let mut query = Query::select();
-        query
-            .columns(["asset_id", "fingerprint", "watermark"])
-            .from(REPORTED_WATERMARK)
-            .and_where(Expr::col("asset_id").is_in(ids))
-            .and_where(Expr::col("fingerprint").is_in(prints));
-        for row in tx.rows(&query).await? {
-            if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
-                facts.watermarks.insert(row.text("fingerprint")?, row.i64("watermark")?);
-            }
+    }
+    let mut query = Query::select();
+    query
+        .columns(WATERMARK_COLUMNS.map(Column::name))
+        .from(REPORTED_WATERMARK)
+        .and_where(tx.among_numbers("asset_id", ids()))
+        .and_where(tx.among("fingerprint", prints.iter().copied()));
+    for row in tx.rows(&query).await? {
+        if let Some(facts) = found.get_mut(&row.i64("asset_id")?) {
+            facts.watermarks.insert(row.text("fingerprint")?, row.i64("watermark")?);
         }
     }
     Ok(())
 }
 
-const TAG_COLUMNS: [&str; 14] = [
-    "asset_id",
-    "name",
-    "ordinal",
-    "class",
-    "snapshot_id",
-    "fingerprint",
-    "commit_kind",
-    "commit_time",
-    "schema_id",
-    "watermark",
-    "delta_record_count",
-    "said_at",
-    "reporter",
-    "dedupe_key",
+const TAG_COLUMNS: [Column; 14] = [
+    Column::Number("asset_id"),
+    Column::Text("name"),
+    Column::Number("ordinal"),
+    Column::Text("class"),
+    Column::Number("snapshot_id"),
+    Column::Text("fingerprint"),
+    Column::Text("commit_kind"),
+    Column::Number("commit_time"),
+    Column::Number("schema_id"),
+    Column::Number("watermark"),
+    Column::Number("delta_record_count"),
+    Column::Number("said_at"),
+    Column::Text("reporter"),
+    Column::Text("dedupe_key"),
 ];
 
 /// Reads the tags of assets, those that were deleted too.
@@ -132,13 +149,14 @@ pub async fn tags(
     ids: &[i64],
 ) -> Result<BTreeMap<i64, BTreeMap<String, Statement<Option<Tag>>>>, StoreError> {
     let mut found: BTreeMap<i64, BTreeMap<String, Statement<Option<Tag>>>> = BTreeMap::new();
-    for chunk in ids.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query.columns(TAG_COLUMNS).from(TAG).and_where(Expr::col("asset_id").is_in(chunk.iter().copied()));
-        for row in tx.rows(&query).await? {
-            let tag = said(&row, tag(&row)?)?;
-            found.entry(row.i64("asset_id")?).or_default().insert(row.text("name")?, tag);
-        }
+    let mut query = Query::select();
+    query
+        .columns(TAG_COLUMNS.map(Column::name))
+        .from(TAG)
+        .and_where(tx.among_numbers("asset_id", ids.iter().copied()));
+    for row in tx.rows(&query).await? {
+        let tag = said(&row, tag(&row)?)?;
+        found.entry(row.i64("asset_id")?).or_default().insert(row.text("name")?, tag);
     }
     Ok(found)
 }
@@ -201,134 +219,4 @@ fn tag(row: &Row) -> Result<Option<Tag>, StoreError> {
         delta_record_count: row.opt_i64("delta_record_count")?,
     };
     Ok(Some(Tag { ordinal, class, commit }))
-}
-
-/// Writes what differs between the facts of two logs.
-pub async fn write<'a>(
-    tx: &mut Tx,
-    changed: impl Iterator<Item = (i64, &'a VersionLog, &'a VersionLog)>,
-) -> Result<(), StoreError> {
-    let mut rows = Rows::new();
-    for (id, before, after) in changed {
-        rows.add(id, before.facts(), after.facts());
-    }
-    for rows in [rows.quality, rows.watermarks, rows.tags, rows.schemas, rows.backfills] {
-        rows.write(tx).await?;
-    }
-    Ok(())
-}
-
-/// Rows for one table.
-struct Upsert {
-    table: &'static str,
-    keys: &'static [&'static str],
-    columns: &'static [&'static str],
-    rows: Vec<Vec<Expr>>,
-}
-
-impl Upsert {
-    async fn write(self, tx: &mut Tx) -> Result<(), StoreError> {
-        for chunk in self.rows.chunks(ROWS_A_STATEMENT) {
-            let mut insert: InsertStatement = Query::insert();
-            insert.into_table(self.table).columns(self.columns.iter().copied());
-            for row in chunk {
-                insert.values_panic(row.iter().cloned());
-            }
-            let values = self.columns.iter().filter(|column| !self.keys.contains(column));
-            insert.on_conflict(
-                OnConflict::columns(self.keys.iter().copied()).update_columns(values.copied()).to_owned(),
-            );
-            tx.execute(&insert).await?;
-        }
-        Ok(())
-    }
-}
-
-struct Rows {
-    quality: Upsert,
-    watermarks: Upsert,
-    tags: Upsert,
-    schemas: Upsert,
-    backfills: Upsert,
-}
-
-impl Rows {
-    fn new() -> Self {
-        let upsert = |table, keys, columns| Upsert { table, keys, columns, rows: Vec::new() };
-        Self {
-            quality: upsert(QUALITY, &["asset_id", "fingerprint"], &QUALITY_COLUMNS),
-            watermarks: upsert(
-                REPORTED_WATERMARK,
-                &["asset_id", "fingerprint"],
-                &["asset_id", "fingerprint", "watermark"],
-            ),
-            tags: upsert(TAG, &["asset_id", "name"], &TAG_COLUMNS),
-            schemas: upsert(SCHEMA, &["asset_id", "table_generation", "schema_id"], &SCHEMA_COLUMNS),
-            backfills: upsert(BACKFILL, &["asset_id", "backfill_id"], &BACKFILL_COLUMNS),
-        }
-    }
-
-    fn add(&mut self, id: i64, before: &Facts, after: &Facts) {
-        for (print, said) in differing(&before.quality, &after.quality) {
-            let mut row = vec![id.into(), print.as_str().into(), said.value.as_str().into()];
-            row.extend(statement(said));
-            self.quality.rows.push(row);
-        }
-        for (print, watermark) in differing(&before.watermarks, &after.watermarks) {
-            self.watermarks.rows.push(vec![id.into(), print.as_str().into(), (*watermark).into()]);
-        }
-        for (name, said) in differing(&before.tags, &after.tags) {
-            let tag = said.value.as_ref();
-            let commit = tag.map(|tag| &tag.commit);
-            let class = tag.map(|tag| match tag.class {
-                CommitClass::Advance => ADVANCE,
-                CommitClass::Rewrite => REWRITE,
-            });
-            let mut row = vec![
-                id.into(),
-                name.as_str().into(),
-                tag.map(|tag| tag.ordinal).into(),
-                class.into(),
-                commit.map(|c| c.snapshot_id).into(),
-                commit.map(|c| c.fingerprint.clone()).into(),
-                commit.map(|c| c.commit_kind.clone()).into(),
-                commit.and_then(|c| c.commit_time).into(),
-                commit.and_then(|c| c.schema_id).into(),
-                commit.and_then(|c| c.watermark).into(),
-                commit.and_then(|c| c.delta_record_count).into(),
-            ];
-            row.extend(statement(said));
-            self.tags.rows.push(row);
-        }
-        for ((table, schema), said) in differing(&before.schemas.decisions, &after.schemas.decisions) {
-            let mut row = vec![id.into(), (*table).into(), (*schema).into(), said.value.as_str().into()];
-            row.extend(statement(said));
-            self.schemas.rows.push(row);
-        }
-        for (name, record) in differing(&before.backfills, &after.backfills) {
-            let value = &record.last.value;
-            let mut row = vec![
-                id.into(),
-                name.as_str().into(),
-                value.status.as_str().into(),
-                value.from.into(),
-                value.to.into(),
-                record.started_at.into(),
-            ];
-            row.extend(statement(&record.last));
-            self.backfills.rows.push(row);
-        }
-    }
-}
-
-fn statement<T>(said: &Statement<T>) -> [Expr; 3] {
-    [said.at.into(), said.reporter.as_str().into(), said.key.as_str().into()]
-}
-
-/// Entries of a map that are new or another.
-fn differing<'a, K: Ord, V: PartialEq>(
-    before: &'a BTreeMap<K, V>,
-    after: &'a BTreeMap<K, V>,
-) -> impl Iterator<Item = (&'a K, &'a V)> {
-    after.iter().filter(|(key, value)| before.get(key) != Some(value))
 }

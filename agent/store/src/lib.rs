@@ -6,6 +6,7 @@
 mod admin;
 mod apply;
 mod asset;
+mod bulk;
 mod database;
 mod error;
 mod facts;

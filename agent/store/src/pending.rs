@@ -16,7 +16,7 @@ use crate::{
     apply::Working,
     database::Tx,
     rows,
-    schema::{EVENT, PENDING, ROWS_A_STATEMENT},
+    schema::{EVENT, PENDING},
     write,
 };
 
@@ -31,62 +31,62 @@ pub async fn take_up(
     now: Millis,
     revision: &mut i64,
 ) -> Result<(), StoreError> {
-    let keys: Vec<AssetKey> =
-        working.iter().filter(|(_, work)| work.changed).map(|(key, _)| key.clone()).collect();
+    let keys: Vec<&str> =
+        working.iter().filter(|(_, work)| work.changed).map(|(key, _)| key.as_str()).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let mut query = Query::select();
+    query
+        .columns(["id", "asset_key", "payload", "dedupe_key", "receive_time"])
+        .from(EVENT)
+        // As the partial index has it: a bound value would not be recognised.
+        .and_where(Expr::cust("outcome = 'PENDING'"))
+        .and_where(tx.among("asset_key", keys))
+        // The newest: what waited through many changes hardly ever comes. Not by the index of all events.
+        .order_by_expr(Expr::cust("id + 0"), Order::Desc)
+        .limit(AT_ONCE);
     let mut done: BTreeMap<Outcomes, Vec<i64>> = BTreeMap::new();
-    for chunk in keys.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["id", "asset_key", "payload", "dedupe_key", "receive_time"])
-            .from(EVENT)
-            // As the partial index has it: a bound value would not be recognised.
-            .and_where(Expr::cust("outcome = 'PENDING'"))
-            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(AssetKey::as_str)))
-            .order_by("id", Order::Asc)
-            .limit(AT_ONCE);
-        for row in tx.rows(&query).await? {
-            let key = rows::key(&row, EVENT)?;
-            let (id, dedupe_key) = (row.i64("id")?, row.text("dedupe_key")?);
-            let Some(work) = working.get_mut(&key) else {
-                continue;
-            };
-            let outcome = match serde_json::from_str::<Report>(&row.text("payload")?) {
-                Err(error) => {
-                    let reason = format!("payload of event {id}: {error}");
-                    return Err(StoreError::Corrupt { table: EVENT, reason });
-                }
-                Ok(report) => {
-                    let received = row.i64("receive_time")?;
-                    match work.asset.take(&report, source(&key), &dedupe_key, received) {
-                        Ok(folded) => {
-                            if folded.changed {
-                                work.moved(revision, now);
-                            }
-                            folded.outcome
-                        }
-                        // It was accepted while the asset was unknown; what it says does not fit.
-                        Err(_) => Outcome::Ignored(IgnoredReason::UnknownVersion),
-                    }
-                }
-            };
-            if outcome != Outcome::Pending {
-                let at = work.asset.revision;
-                let (outcome, reason) = write::outcome(outcome);
-                done.entry((outcome, reason, at)).or_default().push(id);
+    for row in tx.rows(&query).await? {
+        let key = rows::key(&row, EVENT)?;
+        let (id, dedupe_key) = (row.i64("id")?, row.text("dedupe_key")?);
+        let Some(work) = working.get_mut(&key) else {
+            continue;
+        };
+        let outcome = match serde_json::from_str::<Report>(&row.text("payload")?) {
+            Err(error) => {
+                let reason = format!("payload of event {id}: {error}");
+                return Err(StoreError::Corrupt { table: EVENT, reason });
             }
+            Ok(report) => {
+                let received = row.i64("receive_time")?;
+                match work.asset.take(&report, source(&key), &dedupe_key, received) {
+                    Ok(folded) => {
+                        if folded.changed {
+                            work.moved(revision, now);
+                        }
+                        folded.outcome
+                    }
+                    // It was accepted while the asset was unknown; what it says does not fit.
+                    Err(_) => Outcome::Ignored(IgnoredReason::UnknownVersion),
+                }
+            }
+        };
+        if outcome != Outcome::Pending {
+            let at = work.asset.revision;
+            let (outcome, reason) = write::outcome(outcome);
+            done.entry((outcome, reason, at)).or_default().push(id);
         }
     }
     for ((outcome, reason, at), ids) in done {
-        for chunk in ids.chunks(ROWS_A_STATEMENT) {
-            let mut update = Query::update();
-            update
-                .table(EVENT)
-                .value("outcome", outcome)
-                .value("outcome_reason", reason)
-                .value("revision", at)
-                .and_where(Expr::col("id").is_in(chunk.iter().copied()));
-            tx.execute(&update).await?;
-        }
+        let mut update = Query::update();
+        update
+            .table(EVENT)
+            .value("outcome", outcome)
+            .value("outcome_reason", reason)
+            .value("revision", at)
+            .and_where(tx.among_numbers("id", ids));
+        tx.execute(&update).await?;
     }
     Ok(())
 }

@@ -19,8 +19,8 @@ use crate::{
     apply::{self, Working},
     database::Tx,
     pending,
-    rows::{self, VERSION_COLUMNS},
-    schema::{EVENT, ROWS_A_STATEMENT, VERSION},
+    rows::{self, version_names},
+    schema::{EVENT, VERSION},
     write,
 };
 
@@ -197,17 +197,15 @@ struct Same {
 
 /// Events that have these keys.
 async fn stored(tx: &mut Tx, dedupe_keys: &[String]) -> Result<BTreeMap<String, Same>, StoreError> {
+    let mut query = Query::select();
+    query
+        .columns(["dedupe_key", "event_id", "content_digest"])
+        .from(EVENT)
+        .and_where(tx.among("dedupe_key", dedupe_keys.iter().map(String::as_str)));
     let mut found = BTreeMap::new();
-    for chunk in dedupe_keys.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["dedupe_key", "event_id", "content_digest"])
-            .from(EVENT)
-            .and_where(Expr::col("dedupe_key").is_in(chunk.iter().map(String::as_str)));
-        for row in tx.rows(&query).await? {
-            let same = Same { event_id: row.text("event_id")?, content: row.opt_text("content_digest")? };
-            found.insert(row.text("dedupe_key")?, same);
-        }
+    for row in tx.rows(&query).await? {
+        let same = Same { event_id: row.text("event_id")?, content: row.opt_text("content_digest")? };
+        found.insert(row.text("dedupe_key")?, same);
     }
     Ok(found)
 }
@@ -237,10 +235,8 @@ async fn load_named<'a>(
             lines.extend(apply::entries(tx, id, Some(generation)).await?);
         }
         let ids: Vec<i64> = needs.ids.into_iter().collect();
-        for chunk in ids.chunks(ROWS_A_STATEMENT) {
-            lines.extend(of_ids(tx, id, chunk).await?);
-        }
         if !ids.is_empty() {
+            lines.extend(of_ids(tx, id, &ids).await?);
             lines.extend(gaps(tx, id, generation, ids[0]).await?);
         }
         work.add(tx, lines).await?;
@@ -297,10 +293,10 @@ impl Needs {
 async fn of_ids(tx: &mut Tx, id: i64, ids: &[i64]) -> Result<Vec<(Position, Entry)>, StoreError> {
     let mut query = Query::select();
     query
-        .columns(VERSION_COLUMNS)
+        .columns(version_names())
         .from(VERSION)
         .and_where(Expr::col("asset_id").eq(id))
-        .and_where(Expr::col("snapshot_id").is_in(ids.iter().copied()));
+        .and_where(tx.among_numbers("snapshot_id", ids.iter().copied()));
     tx.rows(&query).await?.iter().map(rows::entry).collect()
 }
 
@@ -313,7 +309,7 @@ async fn gaps(
 ) -> Result<Vec<(Position, Entry)>, StoreError> {
     let mut query = Query::select();
     query
-        .columns(VERSION_COLUMNS)
+        .columns(version_names())
         .from(VERSION)
         .and_where(Expr::col("asset_id").eq(id))
         .and_where(Expr::col("generation").eq(generation))

@@ -11,6 +11,7 @@ use asset_core::{
 
 use crate::{
     StoreError,
+    bulk::Column,
     database::Row,
     schema::{STATE, VERSION},
 };
@@ -34,26 +35,31 @@ pub const STATE_COLUMNS: [&str; 15] = [
     "latest_tag",
 ];
 
-/// Columns that [`entry`] reads.
-pub const VERSION_COLUMNS: [&str; 17] = [
-    "asset_id",
-    "generation",
-    "ordinal",
-    "class",
-    "first_ordinal",
-    "snapshot_id",
-    "fingerprint",
-    "commit_kind",
-    "commit_time",
-    "schema_id",
-    "watermark",
-    "delta_record_count",
-    "data_ordinal",
-    "effective_watermark",
-    "readable",
-    "observed_at",
-    "assurance",
+/// Columns of a version log.
+pub const VERSION_COLUMNS: [Column; 17] = [
+    Column::Number("asset_id"),
+    Column::Number("generation"),
+    Column::Number("ordinal"),
+    Column::Text("class"),
+    Column::Number("first_ordinal"),
+    Column::Number("snapshot_id"),
+    Column::Text("fingerprint"),
+    Column::Text("commit_kind"),
+    Column::Number("commit_time"),
+    Column::Number("schema_id"),
+    Column::Number("watermark"),
+    Column::Number("delta_record_count"),
+    Column::Number("data_ordinal"),
+    Column::Number("effective_watermark"),
+    Column::Number("readable"),
+    Column::Number("observed_at"),
+    Column::Text("assurance"),
 ];
+
+/// Columns that [`entry`] reads.
+pub fn version_names() -> [&'static str; 17] {
+    VERSION_COLUMNS.map(Column::name)
+}
 
 pub const ADVANCE: &str = "ADVANCE";
 pub const REWRITE: &str = "REWRITE";

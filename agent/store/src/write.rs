@@ -10,11 +10,12 @@ use asset_core::{
     log::Entry,
     version::{Assurance, CommitClass, Floor, Position},
 };
-use sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query};
+use sea_query::{Expr, ExprTrait, Query};
 
 use crate::{
     StoreError,
     apply::{SourceBatch, Working},
+    bulk::{Bulk, Column, OnConflict, Value},
     database::Tx,
     facts,
     rows::{self, ADVANCE, GAP, GONE, REWRITE, VERSION_COLUMNS},
@@ -24,6 +25,44 @@ use crate::{
 };
 
 pub use events::{events, outcome};
+
+const ASSETS: [Column; 8] = [
+    Column::Text("asset_key"),
+    Column::Text("storage_format"),
+    Column::Text("catalog_name"),
+    Column::Text("database_name"),
+    Column::Text("table_name"),
+    Column::Text("partition_expr"),
+    Column::Now("create_time"),
+    Column::Now("update_time"),
+];
+
+const STATES: [Column; 24] = [
+    Column::Text("asset_key"),
+    Column::Number("latest_snapshot_id"),
+    Column::Number("latest_schema_id"),
+    Column::Number("latest_watermark"),
+    Column::Number("version"),
+    Column::Now("update_time"),
+    Column::Number("asset_id"),
+    Column::Number("generation"),
+    Column::Number("latest_ordinal"),
+    Column::Number("data_ordinal"),
+    Column::Number("data_snapshot_id"),
+    Column::Number("first_generation"),
+    Column::Number("first_ordinal"),
+    Column::Text("hold_reason"),
+    Column::Number("hold_since"),
+    Column::Number("revision"),
+    Column::Number("changed_at"),
+    Column::Text("schema_status"),
+    Column::Text("quality_status"),
+    Column::Text("backfill_status"),
+    Column::Text("latest_tag"),
+    Column::Text("ordering_kind"),
+    Column::Number("first_schema_id"),
+    Column::Number("schema_generation"),
+];
 
 /// Writes all that changed, and marks who waits for it.
 pub async fn all(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreError> {
@@ -40,43 +79,34 @@ pub async fn all(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreE
 /// Writes assets that are new and learns their ids.
 async fn assets(tx: &mut Tx, changed: &mut [&mut Working]) -> Result<(), StoreError> {
     let mut new: Vec<&mut &mut Working> = changed.iter_mut().filter(|work| work.id.is_none()).collect();
-    for chunk in new.chunks_mut(ROWS_A_STATEMENT) {
-        let mut insert = Query::insert();
-        insert.into_table(ASSET).columns([
-            "asset_key",
-            "storage_format",
-            "catalog_name",
-            "database_name",
-            "table_name",
-            "partition_expr",
-            "create_time",
-            "update_time",
+    if new.is_empty() {
+        return Ok(());
+    }
+    let mut rows = Bulk::new(ASSET, &ASSETS, OnConflict::Keep(&["asset_key"]));
+    for work in &new {
+        let key = &work.asset.key;
+        rows.push([
+            key.as_str().into(),
+            key.format().to_ascii_uppercase().into(),
+            key.catalog().into(),
+            key.database().into(),
+            key.table().into(),
+            key.partition().into(),
         ]);
-        for work in chunk.iter() {
-            let key = &work.asset.key;
-            insert.values_panic([
-                key.as_str().into(),
-                key.format().to_ascii_uppercase().into(),
-                key.catalog().into(),
-                key.database().into(),
-                key.table().into(),
-                key.partition().map(str::to_owned).into(),
-                Expr::current_timestamp(),
-                Expr::current_timestamp(),
-            ]);
-        }
-        tx.execute(&insert).await?;
+    }
+    rows.write(tx).await?;
 
-        let mut query = Query::select();
-        let keys: Vec<String> = chunk.iter().map(|w| w.asset.key.to_string()).collect();
-        query.columns(["asset_key", "id"]).from(ASSET).and_where(Expr::col("asset_key").is_in(keys));
-        let mut ids = BTreeMap::new();
-        for row in tx.rows(&query).await? {
-            ids.insert(rows::key(&row, ASSET)?, row.i64("id")?);
-        }
-        for work in chunk {
-            work.id = ids.get(&work.asset.key).copied();
-        }
+    let mut query = Query::select();
+    query
+        .columns(["asset_key", "id"])
+        .from(ASSET)
+        .and_where(tx.among("asset_key", new.iter().map(|work| work.asset.key.as_str())));
+    let mut ids = BTreeMap::new();
+    for row in tx.rows(&query).await? {
+        ids.insert(rows::key(&row, ASSET)?, row.i64("id")?);
+    }
+    for work in &mut new {
+        work.id = ids.get(&work.asset.key).copied();
     }
     Ok(())
 }
@@ -104,24 +134,15 @@ async fn versions(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreErro
             tx.execute(&update).await?;
         }
     }
-    for chunk in lines.chunks(ROWS_A_STATEMENT) {
-        let mut insert = Query::insert();
-        insert.into_table(VERSION).columns(VERSION_COLUMNS);
-        for (id, position, entry) in chunk {
-            version_row(&mut insert, *id, *position, entry);
-        }
-        let key = ["asset_id", "generation", "ordinal"];
-        insert.on_conflict(
-            OnConflict::columns(key)
-                .update_columns(VERSION_COLUMNS.into_iter().filter(|c| !key.contains(c)))
-                .to_owned(),
-        );
-        tx.execute(&insert).await?;
+    let mut rows =
+        Bulk::new(VERSION, &VERSION_COLUMNS, OnConflict::Replace(&["asset_id", "generation", "ordinal"]));
+    for (id, position, entry) in lines {
+        rows.push(version_row(id, position, entry));
     }
-    Ok(())
+    rows.write(tx).await
 }
 
-fn version_row(insert: &mut InsertStatement, id: i64, position: Position, entry: &Entry) {
+fn version_row(id: i64, position: Position, entry: &Entry) -> [Value<'_>; 17] {
     let (class, first, version, watermark) = match entry {
         Entry::Commit(version) => (
             match version.class {
@@ -135,15 +156,15 @@ fn version_row(insert: &mut InsertStatement, id: i64, position: Position, entry:
         Entry::Gap { first, effective_watermark } => (GAP, Some(*first), None, *effective_watermark),
     };
     let commit = version.map(|version| &version.commit);
-    insert.values_panic([
+    [
         id.into(),
         position.generation.into(),
         position.ordinal.into(),
         class.into(),
         first.into(),
         commit.map(|c| c.snapshot_id).into(),
-        commit.map(|c| c.fingerprint.clone()).into(),
-        commit.map(|c| c.commit_kind.clone()).into(),
+        commit.map(|c| c.fingerprint.as_str()).into(),
+        commit.map(|c| c.commit_kind.as_str()).into(),
         commit.and_then(|c| c.commit_time).into(),
         commit.and_then(|c| c.schema_id).into(),
         commit.and_then(|c| c.watermark).into(),
@@ -153,7 +174,7 @@ fn version_row(insert: &mut InsertStatement, id: i64, position: Position, entry:
         i64::from(version.is_some_and(|v| v.readable)).into(),
         version.map_or(0, |v| v.observed_at).into(),
         version.map_or(Assurance::Verified, |v| v.assurance).as_str().into(),
-    ]);
+    ]
 }
 
 /// Writes histories that began.
@@ -191,80 +212,48 @@ async fn generations(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreE
 
 /// Writes the projections.
 async fn states(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
-    const COLUMNS: [&str; 24] = [
-        "asset_key",
-        "latest_snapshot_id",
-        "latest_schema_id",
-        "latest_watermark",
-        "version",
-        "update_time",
-        "asset_id",
-        "generation",
-        "latest_ordinal",
-        "data_ordinal",
-        "data_snapshot_id",
-        "first_generation",
-        "first_ordinal",
-        "hold_reason",
-        "hold_since",
-        "revision",
-        "changed_at",
-        "schema_status",
-        "quality_status",
-        "backfill_status",
-        "latest_tag",
-        "ordering_kind",
-        "first_schema_id",
-        "schema_generation",
-    ];
-    for chunk in changed.chunks(ROWS_A_STATEMENT) {
-        let mut insert = Query::insert();
-        insert.into_table(STATE).columns(COLUMNS);
-        for work in chunk {
-            let asset = &work.asset;
-            let latest = asset.latest();
-            let data = asset.latest_data();
-            let facts = asset.log.facts();
-            let schemas = &facts.schemas;
-            let first = match asset.first_head {
-                Floor::BelowAll => None,
-                Floor::At(position) => Some(position),
-            };
-            insert.values_panic([
-                asset.key.as_str().into(),
-                latest.map(|(_, v)| v.commit.snapshot_id).into(),
-                schemas.latest.map(|(_, id)| id).into(),
-                latest.and_then(|(_, v)| v.effective_watermark).into(),
-                asset.lock_version.into(),
-                Expr::current_timestamp(),
-                work.id.into(),
-                asset.generation().into(),
-                latest.map(|(position, _)| position.ordinal).into(),
-                data.map(|(position, _)| position.ordinal).into(),
-                data.map(|(_, v)| v.commit.snapshot_id).into(),
-                first.map(|position| position.generation).into(),
-                first.map(|position| position.ordinal).into(),
-                asset.gone_since.map(|_| GONE).into(),
-                asset.gone_since.into(),
-                asset.revision.into(),
-                asset.update_time.into(),
-                asset.schema_status().map_or("UNKNOWN", |status| status.as_str()).into(),
-                asset.quality().map_or("UNKNOWN", |said| said.value.as_str()).into(),
-                facts.backfill_status().as_str().into(),
-                asset.latest_tag.clone().into(),
-                asset.ordering.map(|ordering| ordering.as_str()).into(),
-                schemas.first.into(),
-                schemas.latest.map(|(generation, _)| generation).into(),
-            ]);
-        }
-        insert.on_conflict(
-            OnConflict::column("asset_key")
-                .update_columns(COLUMNS.into_iter().filter(|c| *c != "asset_key"))
-                .to_owned(),
-        );
-        tx.execute(&insert).await?;
+    let mut rows = Bulk::new(STATE, &STATES, OnConflict::Replace(&["asset_key"]));
+    for work in changed {
+        rows.push(state_row(work));
     }
-    Ok(())
+    rows.write(tx).await
+}
+
+fn state_row(work: &Working) -> [Value<'_>; 23] {
+    let asset = &work.asset;
+    let latest = asset.latest();
+    let data = asset.latest_data();
+    let facts = asset.log.facts();
+    let schemas = &facts.schemas;
+    let first = match asset.first_head {
+        Floor::BelowAll => None,
+        Floor::At(position) => Some(position),
+    };
+    [
+        asset.key.as_str().into(),
+        latest.map(|(_, v)| v.commit.snapshot_id).into(),
+        schemas.latest.map(|(_, id)| id).into(),
+        latest.and_then(|(_, v)| v.effective_watermark).into(),
+        asset.lock_version.into(),
+        work.id.into(),
+        asset.generation().into(),
+        latest.map(|(position, _)| position.ordinal).into(),
+        data.map(|(position, _)| position.ordinal).into(),
+        data.map(|(_, v)| v.commit.snapshot_id).into(),
+        first.map(|position| position.generation).into(),
+        first.map(|position| position.ordinal).into(),
+        asset.gone_since.map(|_| GONE).into(),
+        asset.gone_since.into(),
+        asset.revision.into(),
+        asset.update_time.into(),
+        asset.schema_status().map_or("UNKNOWN", |status| status.as_str()).into(),
+        asset.quality().map_or("UNKNOWN", |said| said.value.as_str()).into(),
+        facts.backfill_status().as_str().into(),
+        asset.latest_tag.as_deref().into(),
+        asset.ordering.map(|ordering| ordering.as_str()).into(),
+        schemas.first.into(),
+        schemas.latest.map(|(generation, _)| generation).into(),
+    ]
 }
 
 /// Moves the cursors.
@@ -301,7 +290,7 @@ pub async fn cursors(tx: &mut Tx, moved: &BTreeMap<AssetKey, (SourceBatch, i64)>
             ]);
         }
         insert.on_conflict(
-            OnConflict::columns(["source_type", "asset_key", "consumer_group"])
+            sea_query::OnConflict::columns(["source_type", "asset_key", "consumer_group"])
                 .update_columns(["last_scan_time", "source_cursor", "present", "lock_version"])
                 .value(
                     "last_snapshot_id",
@@ -318,26 +307,24 @@ pub async fn cursors(tx: &mut Tx, moved: &BTreeMap<AssetKey, (SourceBatch, i64)>
 
 /// Marks every open wait that looks at one of the changed assets.
 async fn mark_waits(tx: &mut Tx, changed: &[&mut Working]) -> Result<(), StoreError> {
-    for chunk in changed.chunks(ROWS_A_STATEMENT) {
-        let Some(revision) = chunk.iter().map(|work| work.asset.revision).max() else {
-            continue;
-        };
-        let digests: Vec<String> = chunk.iter().map(|w| w.asset.key.digest()).collect();
-        let mut waits = Query::select();
-        waits
-            .distinct()
-            .column("wait_id")
-            .expr(Expr::val(revision))
-            .from(WAIT_ASSET)
-            .and_where(Expr::col("asset_digest").is_in(digests));
-        let mut insert = Query::insert();
-        insert
-            .into_table(MARK)
-            .columns(["wait_id", "revision"])
-            .select_from(waits)
-            .map_err(|error| StoreError::Corrupt { table: MARK, reason: error.to_string() })?
-            .on_conflict(OnConflict::column("wait_id").update_column("revision").to_owned());
-        tx.execute(&insert).await?;
-    }
+    let Some(revision) = changed.iter().map(|work| work.asset.revision).max() else {
+        return Ok(());
+    };
+    let digests: Vec<String> = changed.iter().map(|work| work.asset.key.digest()).collect();
+    let mut waits = Query::select();
+    waits
+        .distinct()
+        .column("wait_id")
+        .expr(Expr::val(revision))
+        .from(WAIT_ASSET)
+        .and_where(tx.among("asset_digest", digests.iter().map(String::as_str)));
+    let mut insert = Query::insert();
+    insert
+        .into_table(MARK)
+        .columns(["wait_id", "revision"])
+        .select_from(waits)
+        .map_err(|error| StoreError::Corrupt { table: MARK, reason: error.to_string() })?
+        .on_conflict(sea_query::OnConflict::column("wait_id").update_column("revision").to_owned());
+    tx.execute(&insert).await?;
     Ok(())
 }

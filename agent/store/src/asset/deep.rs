@@ -14,7 +14,7 @@ use crate::{
     StoreError,
     database::Tx,
     facts,
-    rows::{self, VERSION_COLUMNS},
+    rows::{self, version_names},
     schema::{QUALITY, ROWS_A_STATEMENT, STATE, VERSION},
 };
 
@@ -24,18 +24,15 @@ const LINES: u64 = 1_000;
 
 /// Adds tags and more of the log to each asset.
 pub async fn deepen(tx: &mut Tx, found: &mut BTreeMap<AssetKey, Loaded>) -> Result<(), StoreError> {
-    let keys: Vec<&AssetKey> =
-        found.iter().filter(|(_, loaded)| matches!(loaded, Loaded::Known(_))).map(|(key, _)| key).collect();
+    let known = found.iter().filter(|(_, loaded)| matches!(loaded, Loaded::Known(_)));
+    let mut query = Query::select();
+    query
+        .columns(["asset_key", "asset_id"])
+        .from(STATE)
+        .and_where(tx.among("asset_key", known.map(|(key, _)| key.as_str())));
     let mut ids: BTreeMap<AssetKey, i64> = BTreeMap::new();
-    for chunk in keys.chunks(ROWS_A_STATEMENT) {
-        let mut query = Query::select();
-        query
-            .columns(["asset_key", "asset_id"])
-            .from(STATE)
-            .and_where(Expr::col("asset_key").is_in(chunk.iter().map(|key| key.as_str())));
-        for row in tx.rows(&query).await? {
-            ids.insert(rows::key(&row, STATE)?, row.i64("asset_id")?);
-        }
+    for row in tx.rows(&query).await? {
+        ids.insert(rows::key(&row, STATE)?, row.i64("asset_id")?);
     }
     let mut tags = facts::tags(tx, &ids.values().copied().collect::<Vec<_>>()).await?;
     for (key, loaded) in found {
@@ -69,7 +66,7 @@ pub async fn deepen(tx: &mut Tx, found: &mut BTreeMap<AssetKey, Loaded>) -> Resu
 fn lines_of(id: i64, generation: i64) -> SelectStatement {
     let mut query = Query::select();
     query
-        .columns(VERSION_COLUMNS)
+        .columns(version_names())
         .from(VERSION)
         .and_where(Expr::col("asset_id").eq(id))
         .and_where(Expr::col("generation").eq(generation));
@@ -99,9 +96,7 @@ async fn checked(tx: &mut Tx, id: i64, generation: i64) -> Result<Vec<(Position,
         .and_where(Expr::col("fingerprint").in_subquery(prints))
         .order_by("data_ordinal", Order::Desc)
         .limit(LINES);
-    let mut query = lines_of(id, generation);
-    query.and_where(Expr::col("data_ordinal").in_subquery(data));
-    read(tx, &query).await
+    carriers(tx, id, generation, data).await
 }
 
 /// The newest versions that tags name, with their data versions and all that carry these.
@@ -121,7 +116,24 @@ async fn of_tags(
         .and_where(Expr::col("asset_id").eq(id))
         .and_where(Expr::col("generation").eq(generation))
         .and_where(Expr::col("ordinal").is_in(newest));
+    carriers(tx, id, generation, data).await
+}
+
+/// The lines of data versions that a query names, and all that carry these.
+async fn carriers(
+    tx: &mut Tx,
+    id: i64,
+    generation: i64,
+    data: SelectStatement,
+) -> Result<Vec<(Position, Entry)>, StoreError> {
     let mut query = lines_of(id, generation);
-    query.and_where(Expr::col("data_ordinal").in_subquery(data));
-    read(tx, &query).await
+    query.and_where(Expr::col("ordinal").in_subquery(data.clone()));
+    let mut lines = read(tx, &query).await?;
+    let mut query = lines_of(id, generation);
+    query
+        // As the partial index has it: a bound value would not be recognised.
+        .and_where(Expr::cust("class = 'REWRITE'"))
+        .and_where(Expr::col("data_ordinal").in_subquery(data));
+    lines.extend(read(tx, &query).await?);
+    Ok(lines)
 }
